@@ -1,0 +1,130 @@
+"""A paired comparison of two measurements, as values."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from gate.model.frozen import Frozen
+
+# A kind has dropped when the sum of its differences is below minus this; anything smaller is float dust.
+DUST = 1e-9
+
+
+class PageMove(Frozen):
+    """One relevant page of one case: its rank among the pages of the pool before and now, None outside it.
+
+    `cause`: deleted, renamed, edited, overtaken or empty; `renamed_to` the new doc_id where it was renamed.
+    """
+
+    doc_id: str
+    before: int | None
+    after: int | None
+    cause: str = ""
+    renamed_to: str | None = None
+
+
+class CaseMove(Frozen):
+    """One case whose score moved on a metric that the policy names.
+
+    `scores`: metric -> (before, now). `pages`: its relevant pages. `overtaken_by`: pages above the lost page now
+    that were not above it before. `touched`: those of all these pages whose content differs from the baseline's.
+    `accepted`: the reason, where a reviewed file accepts the loss. `already_lost`: the base tree, measured again,
+    has the loss too.
+    """
+
+    id: str
+    kind: str
+    query: str
+    scores: dict[str, tuple[float, float]]
+    pages: tuple[PageMove, ...] = ()
+    overtaken_by: tuple[str, ...] = ()
+    touched: tuple[str, ...] = ()
+    accepted: str | None = None
+    already_lost: bool = False
+
+
+class Evidence(Frozen):
+    """How sure a difference is. Information beside a verdict, never part of it."""
+
+    sign_p: float
+    flip_p: float
+    interval: tuple[float, float] | None
+    smallest_drop: int | None
+
+
+class MetricChange(Frozen):
+    """One metric over the same cases: means before and now, the sum of the differences, and the counts.
+
+    `gated` is the sum without accepted losses: what a policy decides on.
+    """
+
+    before: float
+    after: float
+    total: float
+    gated: float
+    wins: int
+    losses: int
+    ties: int
+
+
+class GroupComparison(Frozen):
+    """The paired comparison of one kind, or of a whole arm. `evidence` is about the first metric of the policy."""
+
+    n: int
+    metrics: dict[str, MetricChange]
+    evidence: Evidence
+
+
+class QuestionMove(Frozen):
+    """A QA question whose bucket changed, with the cited pages that are not where they were."""
+
+    id: str
+    before: str
+    after: str
+    worse: bool
+    pages: tuple[str, ...] = ()
+
+
+class ArmComparison(GroupComparison):
+    """One arm against its own rows in the baseline. wins, losses and ties are on the first metric of the policy."""
+
+    wins: int
+    losses: int
+    ties: int
+    dropped_kinds: tuple[str, ...] = ()
+    kinds: dict[str, GroupComparison] = Field(default_factory=dict)
+    lost: tuple[CaseMove, ...] = ()
+    won: tuple[CaseMove, ...] = ()
+    question_moves: tuple[QuestionMove, ...] = ()
+    settings_changed: tuple[str, ...] = ()
+
+
+class CaseChanges(Frozen):
+    """How one case set differs from another, by case fingerprint. Falsy when they are the same."""
+
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.removed or self.changed)
+
+    def __str__(self) -> str:
+        parts = [
+            f"{len(ids)} {word}: {', '.join(ids[:8])}{', ...' if len(ids) > 8 else ''}"
+            for word, ids in (("added", self.added), ("removed", self.removed), ("changed", self.changed))
+            if ids
+        ]
+        return "; ".join(parts)
+
+
+class PageChanges(Frozen):
+    """How one corpus differs from another, by page content hash. `renamed` maps the old doc_id to the new one."""
+
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    edited: tuple[str, ...] = ()
+    renamed: dict[str, str] = Field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.removed or self.edited or self.renamed)

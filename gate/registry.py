@@ -1,0 +1,74 @@
+"""Names to code: the file name is the registry, and `package.module:name` reaches code outside this repository.
+
+A new metric, arm, policy, chunker or reader is one new file in its folder. A name with `-` is the file with `_`.
+Files that begin with an underscore are parts of others, not entries.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from gate.errors import InputError, Problem, did_you_mean
+
+FOLDERS = ("arms", "chunkers", "metrics", "policies", "readers")
+_PACKAGES = {
+    "arms": "gate.arms",
+    "chunkers": "gate.corpus.chunkers",
+    "metrics": "gate.metrics",
+    "policies": "gate.policies",
+    "readers": "gate.corpus.readers",
+}
+
+
+@cache
+def names(folder: str) -> tuple[str, ...]:
+    """The entries of one folder, sorted, without importing any of them."""
+    package = importlib.import_module(_PACKAGES[folder])
+    found = (module.name for module in pkgutil.iter_modules(package.__path__))
+    return tuple(sorted(name.replace("_", "-") for name in found if not name.startswith("_")))
+
+
+def load(folder: str, name: str, where: str, root: Path | None = None) -> Any:
+    """The module (or outside object) called `name`. `where` begins the error message when there is none.
+
+    `root` is put in front of the import path while an outside name is imported, so that code beside gate.toml is
+    found. An unknown name is an InputError with the nearest one.
+    """
+    if ":" in name:
+        return _outside(name, where, root)
+    if name not in names(folder):
+        raise InputError(Problem(where, f"no such {_SINGULAR[folder]} ({name!r})", did_you_mean(name, names(folder))))
+    return importlib.import_module(f"{_PACKAGES[folder]}.{name.replace('-', '_')}")
+
+
+_SINGULAR = {
+    "arms": "arm type",
+    "chunkers": "chunker",
+    "metrics": "metric",
+    "policies": "policy rule",
+    "readers": "reader",
+}
+
+
+def _outside(name: str, where: str, root: Path | None) -> Any:
+    module_name, _, attribute = name.partition(":")
+    added = str(root) if root is not None and str(root) not in sys.path else None
+    if added is not None:
+        sys.path.insert(0, added)
+    try:
+        value: Any = importlib.import_module(module_name)
+        for part in attribute.split("."):
+            value = getattr(value, part)
+    except (ImportError, AttributeError, ValueError) as fault:
+        raise InputError(
+            Problem(where, f"cannot import {name!r} ({fault})", "Name it as 'package.module:name', importable from here.")
+        ) from fault
+    finally:
+        if added is not None:
+            sys.path.remove(added)
+    return value
