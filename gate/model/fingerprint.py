@@ -39,19 +39,33 @@ def shown(full_version: str) -> str:
     return f"{head}{mark}{sha256[:SHOWN_DIGITS]}" if mark else full_version
 
 
-def _case_key(query: str, grades: Mapping[str, int], kind: str) -> list[Any]:
-    return [nfc(query), {nfc(page): grade for page, grade in grades.items()}, nfc(kind)]
+LabelKey = tuple[str, str, Mapping[str, int], str]
+"""(id, query, labels with grades, kind): all that a fingerprint covers."""
 
 
-def case_digest(case_id: str, query: str, grades: Mapping[str, int], kind: str) -> str:
-    """The fingerprint of one case, over (id, query, labels with grades, kind)."""
-    return digest([nfc(case_id), *_case_key(query, grades, kind)])
+def _canonical_key(key: LabelKey) -> list[Any]:
+    case_id, query, grades, kind = key
+    return [nfc(case_id), nfc(query), {nfc(page): grade for page, grade in grades.items()}, nfc(kind)]
+
+
+def label_digest(key: LabelKey) -> str:
+    """The fingerprint of one case."""
+    return digest(_canonical_key(key))
+
+
+def labels_version(keys: Iterable[LabelKey]) -> str:
+    """`22 cases · sha256 <64 digits>` over the sorted keys, so that the order of the files never matters."""
+    rows = sorted((_canonical_key(key) for key in keys), key=canonical)
+    return version(len(rows), "cases", digest(rows))
+
+
+def case_key(case: Case) -> LabelKey:
+    return (case.id, case.query, case.grades, case.kind)
 
 
 def cases_version(cases: Iterable[Case]) -> str:
-    """`22 cases · sha256 <64 digits>` over the sorted (id, query, labels with grades, kind) of `cases`."""
-    rows = sorted(([nfc(case.id), *_case_key(case.query, case.grades, case.kind)] for case in cases), key=canonical)
-    return version(len(rows), "cases", digest(rows))
+    """The fingerprint of a case set."""
+    return labels_version(case_key(case) for case in cases)
 
 
 def question_digest(question: QaCase) -> str:

@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import ConfigDict, Field, JsonValue
 
 from gate.model.case import Split
-from gate.model.fingerprint import digest
+from gate.model.fingerprint import LabelKey, digest
 from gate.model.frozen import Frozen
 from gate.model.ranking import Ranking
 
@@ -38,6 +38,10 @@ class Label(Frozen):
     query: str
     relevant: dict[str, Positive] = Field(min_length=1)
     sha256: str
+
+    def key(self, case_id: str) -> LabelKey:
+        """What the fingerprint of this case covers."""
+        return (case_id, self.query, self.relevant, self.kind)
 
 
 class Row(Frozen):

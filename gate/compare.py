@@ -1,0 +1,309 @@
+"""Measurement x baseline -> paired comparison. Every case is compared with itself; raw scores decide.
+
+Both sides must hold the same cases (same labels, same kinds): `gate.situation` sees to that before it calls here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from gate.diagnosis import BUCKETS
+from gate.harness import CONTEXT_RECALL
+from gate.model.comparison import (
+    DUST,
+    ArmComparison,
+    CaseChanges,
+    CaseMove,
+    Evidence,
+    GroupComparison,
+    MetricChange,
+    PageChanges,
+    PageMove,
+    QuestionMove,
+)
+from gate.model.measurement import ArmMeasurement, Label, Measurement, Question, Row
+from gate.stats import interval, power, sign_flip, sign_test
+
+Excused = Mapping[tuple[str, str], str]
+"""(arm, case id) -> why a loss of that case does not weigh."""
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a comparison is told beside the two measurements.
+
+    `metrics`: row names the policy decides on, the first one counts wins and losses. `accepted`: (arm, case) ->
+    reason. `already_lost`: (arm, case) pairs that the base tree loses too; they weigh unless `spare_already_lost`.
+    `pages`: how the corpus differs from the baseline's.
+    """
+
+    metrics: Sequence[str] = ("recall",)
+    accepted: Excused = field(default_factory=dict)
+    already_lost: frozenset[tuple[str, str]] = frozenset()
+    spare_already_lost: bool = False
+    pages: PageChanges = field(default_factory=PageChanges)
+
+
+def case_changes(now: Mapping[str, Label], before: Mapping[str, Label]) -> CaseChanges:
+    """Which cases were added, removed or changed (another fingerprint under the same id)."""
+    return CaseChanges(
+        added=tuple(sorted(now.keys() - before.keys())),
+        removed=tuple(sorted(before.keys() - now.keys())),
+        changed=tuple(sorted(name for name in now.keys() & before.keys() if now[name].sha256 != before[name].sha256)),
+    )
+
+
+def page_changes(
+    now: Mapping[str, str], before: Mapping[str, str], renames: Mapping[str, str] | None = None
+) -> PageChanges:
+    """How the pages differ, by content hash. A removed page whose exact content stands under a new name was renamed;
+    `renames` (old doc_id -> new doc_id, from git) says so for those that were edited on the way.
+    """
+    removed = before.keys() - now.keys()
+    added = now.keys() - before.keys()
+    by_hash = {now[name]: name for name in sorted(added, reverse=True)}
+    renamed = {name: by_hash[before[name]] for name in sorted(removed) if before[name] in by_hash}
+    for old, new in sorted((renames or {}).items()):
+        if old in removed and new in added and old not in renamed and new not in renamed.values():
+            renamed[old] = new
+    return PageChanges(
+        added=tuple(sorted(added - set(renamed.values()))),
+        removed=tuple(sorted(removed - renamed.keys())),
+        edited=tuple(sorted(name for name in now.keys() & before.keys() if now[name] != before[name])),
+        renamed=renamed,
+    )
+
+
+def compare_arm(
+    arm: str, now: ArmMeasurement, before: ArmMeasurement, labels: Mapping[str, Label], context: Context
+) -> ArmComparison:
+    """Compare one arm over the cases that both sides measured. A case that failed now has no pair; the arm is then
+    reported as not measured elsewhere, so that nobody reads this comparison as complete.
+    """
+    ids = [name for name in labels if name in now.rows and name in before.rows]
+    excused = {name for name in ids if (arm, name) in context.accepted}
+    if context.spare_already_lost:
+        excused |= {name for name in ids if (arm, name) in context.already_lost}
+    kinds = {
+        kind: _group([name for name in ids if labels[name].kind == kind], now.rows, before.rows, context, excused)
+        for kind in sorted({labels[name].kind for name in ids})
+    }
+    whole = _group(ids, now.rows, before.rows, context, excused)
+    first = whole.metrics[context.metrics[0]] if ids else None
+    moves = [_move(arm, name, now.rows[name], before.rows[name], labels[name], context) for name in ids]
+    lost = [move for move in moves if any(_difference(pair) < -DUST for pair in move.scores.values())]
+    won = [
+        move
+        for move in moves
+        if move not in lost and any(_difference(pair) > DUST for pair in move.scores.values())
+    ]
+    return ArmComparison(
+        n=whole.n,
+        metrics=whole.metrics,
+        evidence=whole.evidence,
+        wins=first.wins if first else 0,
+        losses=first.losses if first else 0,
+        ties=first.ties if first else 0,
+        dropped_kinds=tuple(
+            kind
+            for kind, group in kinds.items()
+            if any(group.metrics[metric].total < -DUST for metric in context.metrics)
+        ),
+        kinds=kinds,
+        lost=tuple(sorted(lost, key=lambda move: (min(_difference(p) for p in move.scores.values()), move.id))),
+        won=tuple(sorted(won, key=lambda move: (-max(_difference(p) for p in move.scores.values()), move.id))),
+        question_moves=question_moves(now.questions, before.questions),
+        settings_changed=settings_changed(now.settings, before.settings),
+    )
+
+
+def _difference(pair: tuple[float, float]) -> float:
+    return pair[1] - pair[0]
+
+
+def _group(
+    ids: Sequence[str],
+    now: Mapping[str, Row],
+    before: Mapping[str, Row],
+    context: Context,
+    excused: set[str],
+) -> GroupComparison:
+    names = sorted(set.intersection(*({*now[n].scores} & {*before[n].scores} for n in ids))) if ids else []
+    metrics = {}
+    for name in names:
+        differences = {case: now[case].scores[name] - before[case].scores[name] for case in ids}
+        metrics[name] = _change(
+            [before[case].scores[name] for case in ids],
+            [now[case].scores[name] for case in ids],
+            list(differences.values()),
+            [0.0 if case in excused and value < 0 else value for case, value in differences.items()],
+        )
+    deciding = context.metrics[0]
+    return GroupComparison(
+        n=len(ids),
+        metrics=metrics,
+        evidence=evidence([now[n].scores[deciding] - before[n].scores[deciding] for n in ids]),
+    )
+
+
+def _change(
+    before: Sequence[float], after: Sequence[float], differences: Sequence[float], gated: Sequence[float]
+) -> MetricChange:
+    wins = sum(value > DUST for value in differences)
+    losses = sum(value < -DUST for value in differences)
+    return MetricChange(
+        before=math.fsum(before) / len(before),
+        after=math.fsum(after) / len(after),
+        total=math.fsum(differences),
+        gated=math.fsum(gated),
+        wins=wins,
+        losses=losses,
+        ties=len(differences) - wins - losses,
+    )
+
+
+def evidence(differences: Sequence[float]) -> Evidence:
+    """How sure a mean difference is: exact sign test, paired sign-flip test, 95 % interval, smallest visible drop."""
+    wins = sum(value > DUST for value in differences)
+    losses = sum(value < -DUST for value in differences)
+    return Evidence(
+        sign_p=sign_test.p_value(wins, losses),
+        flip_p=sign_flip.p_value(differences),
+        interval=interval.mean_interval(differences),
+        smallest_drop=power.smallest_drop(len(differences)),
+    )
+
+
+def rank_of(row: Row, page: str) -> int | None:
+    """The 1-based rank of `page` among the pages of the pool, None outside it."""
+    return row.ranked.index(page) + 1 if page in row.ranked else None
+
+
+def _move(arm: str, name: str, now: Row, before: Row, label: Label, context: Context) -> CaseMove:
+    scores = {
+        metric: (before.scores[metric], now.scores[metric])
+        for metric in context.metrics
+        if metric in before.scores and metric in now.scores
+    }
+    if not any(abs(_difference(pair)) > DUST for pair in scores.values()):
+        return CaseMove(id=name, kind=label.kind, query=label.query, scores=scores)
+    pages = tuple(_page_move(page, now, before, context.pages) for page in label.relevant)
+    overtaken_by = _overtakers(pages, now, before)
+    changed = {
+        *context.pages.added,
+        *context.pages.removed,
+        *context.pages.edited,
+        *context.pages.renamed,
+        *context.pages.renamed.values(),
+    }
+    return CaseMove(
+        id=name,
+        kind=label.kind,
+        query=label.query,
+        scores=scores,
+        pages=pages,
+        overtaken_by=overtaken_by,
+        touched=tuple(page for page in (*label.relevant, *overtaken_by) if page in changed),
+        accepted=context.accepted.get((arm, name)),
+        already_lost=(arm, name) in context.already_lost,
+    )
+
+
+def _page_move(page: str, now: Row, before: Row, changes: PageChanges) -> PageMove:
+    was, is_now = rank_of(before, page), rank_of(now, page)
+    cause = ""
+    if page in changes.removed:
+        cause = "deleted"
+    elif page in changes.renamed:
+        cause = "renamed"
+    elif page in changes.edited:
+        cause = "edited"
+    elif was is not None and (is_now is None or is_now > was):
+        cause = "overtaken" if now.ranked else "empty"
+    return PageMove(doc_id=page, before=was, after=is_now, cause=cause, renamed_to=changes.renamed.get(page))
+
+
+def _overtakers(pages: Iterable[PageMove], now: Row, before: Row) -> tuple[str, ...]:
+    """Pages that stand above a fallen page now and did not before, best first; the relevant ones are left out."""
+    moves = list(pages)
+    relevant = {move.doc_id for move in moves}
+    found: dict[str, None] = {}
+    for move in moves:
+        if move.before is None or (move.after is not None and move.after <= move.before):
+            continue
+        above_before = set(before.ranked[: move.before - 1])
+        above_now = now.ranked[: (move.after or move.before + 1) - 1]
+        found.update((page, None) for page in above_now if page not in above_before and page not in relevant)
+    return tuple(found)
+
+
+def question_moves(now: Mapping[str, Question], before: Mapping[str, Question]) -> tuple[QuestionMove, ...]:
+    """The questions, equal on both sides, whose bucket changed; the worse ones first."""
+    moves = []
+    for name in sorted(now.keys() & before.keys()):
+        after, was = now[name], before[name]
+        if after.sha256 != was.sha256 or after.bucket == was.bucket:
+            continue
+        fallen = tuple(page for page, at in after.at.items() if at != was.at.get(page))
+        worse = BUCKETS.index(after.bucket) < BUCKETS.index(was.bucket)
+        moves.append(QuestionMove(id=name, before=was.bucket, after=after.bucket, worse=worse, pages=fallen))
+    return tuple(sorted(moves, key=lambda move: (not move.worse, move.id)))
+
+
+def settings_changed(now: Mapping[str, object], before: Mapping[str, object]) -> tuple[str, ...]:
+    """The arm's own settings that differ, each as `key: before -> now`."""
+    return tuple(
+        f"{key}: {before.get(key, 'unset')} -> {now.get(key, 'unset')}"
+        for key in sorted(now.keys() | before.keys())
+        if now.get(key) != before.get(key)
+    )
+
+
+def unreproduced(now: Measurement, recorded: Measurement) -> dict[str, tuple[str, ...]]:
+    """The cases and questions of `recorded` that this run does not reproduce, by arm; unstable cases are left out.
+
+    Equal means equal scores to float dust and equal buckets. An arm on one side only is not reproduced at all.
+    """
+    nothing = ArmMeasurement(settings={}, rows={})
+    found: dict[str, tuple[str, ...]] = {}
+    for arm in sorted(now.arms.keys() | recorded.arms.keys()):
+        mine, theirs = now.arms.get(arm, nothing), recorded.arms.get(arm, nothing)
+        unstable = {*mine.unstable, *theirs.unstable}
+        wrong = [
+            name
+            for name in sorted((mine.rows.keys() | theirs.rows.keys()) - unstable)
+            if not _reproduced(mine.rows.get(name), theirs.rows.get(name))
+        ]
+        wrong += [
+            name
+            for name in sorted(mine.questions.keys() | theirs.questions.keys())
+            if _bucket(mine.questions.get(name)) != _bucket(theirs.questions.get(name))
+        ]
+        if wrong:
+            found[arm] = tuple(wrong)
+    return found
+
+
+def _reproduced(one: Row | None, other: Row | None) -> bool:
+    return one is not None and other is not None and same_scores(one, other)
+
+
+def _bucket(question: Question | None) -> str | None:
+    return None if question is None else question.bucket
+
+
+def same_scores(one: Row, other: Row) -> bool:
+    """Whether the metrics that both rows have are equal, float dust aside."""
+    mine, theirs = one.scores, other.scores
+    return all(abs(mine[name] - theirs[name]) <= DUST for name in mine.keys() & theirs.keys())
+
+
+def warned_metrics(comparison: GroupComparison, decided: Sequence[str]) -> tuple[str, ...]:
+    """The metrics that fell although the policy does not decide on them: MRR, hit@k and context recall."""
+    return tuple(
+        name
+        for name in ("rr", "hit", CONTEXT_RECALL)
+        if name in comparison.metrics and name not in decided and comparison.metrics[name].total < -DUST
+    )

@@ -1,0 +1,440 @@
+"""Which baseline, and whose rules: every row of the table in DESIGN section 6, as a pure function.
+
+The base's files are trusted and the change's are not, so the paired comparison always runs over the base baseline's
+cases, with its labels and kinds: unchanged, removed and relabelled cases are gated alike, added ones are only
+listed. Without a base (on a laptop) the work tree's baseline stands in for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from gate.compare import Context, case_changes, compare_arm, page_changes, unreproduced, warned_metrics
+from gate.harness import rescore
+from gate.model.accepted import Entry
+from gate.model.comparison import DUST, ArmComparison, CaseChanges, PageChanges
+from gate.model.fingerprint import shown
+from gate.model.measurement import ArmMeasurement, Meaning, Measurement
+from gate.model.metric import Metrics
+from gate.model.settings import SuiteSettings
+from gate.model.verdict import Finding, Level
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """What one tree says about a suite: its settings, its baseline, its accepted losses."""
+
+    settings: SuiteSettings
+    baseline: Measurement | None = None
+    accepted: tuple[Entry, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """All that is known when a suite is judged.
+
+    `now`: the change's own cases. `on_base`: the change's arms over the cases of the base baseline (the same object
+    as `now` where the case sets are equal). `base`: the trusted side; None without --base. `renames`: doc_id ->
+    doc_id, from git. `left_out`: arms that the command line did not select.
+    """
+
+    suite: str
+    head: Side
+    now: Measurement
+    on_base: Measurement | None = None
+    base: Side | None = None
+    renames: Mapping[str, str] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
+    already_lost: frozenset[tuple[str, str]] = frozenset()
+
+    @property
+    def rules(self) -> SuiteSettings:
+        return self.base.settings if self.base is not None else self.head.settings
+
+    @property
+    def trusted(self) -> Measurement | None:
+        """The baseline that decides."""
+        return self.base.baseline if self.base is not None else self.head.baseline
+
+    @property
+    def baseline_changed(self) -> bool:
+        """Whether the change brings another baseline than the base has."""
+        if self.base is None or self.head.baseline is None:
+            return False
+        return self.base.baseline is None or self.head.baseline.as_json() != self.base.baseline.as_json()
+
+    @property
+    def brings(self) -> Measurement | None:
+        """The baseline that the change brings, where it brings one."""
+        return self.head.baseline if self.baseline_changed else None
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What the table says: findings, and the paired comparison of each arm where one could be made."""
+
+    findings: tuple[Finding, ...]
+    arms: Mapping[str, ArmComparison] = field(default_factory=dict)
+    cases: CaseChanges = field(default_factory=CaseChanges)
+    pages: PageChanges = field(default_factory=PageChanges)
+    metrics: tuple[str, ...] = ("recall",)
+
+
+def resolve(run: Run, metrics: Metrics) -> Situation:
+    """Find out what this run is compared with and whether it may be, and compare. The policies judge afterwards."""
+    trusted = run.trusted
+    findings = [*unmeasured(run)]
+    if trusted is None:
+        return Situation((*findings, *_without_baseline(run)))
+    before, faults = _same_meaning(run, trusted, metrics)
+    changes = case_changes(run.now.cases, trusted.cases)
+    findings += faults
+    findings += _changed_cases(run, trusted, changes)
+    findings += _absent(run, trusted)
+    findings += _edited_baseline(run, trusted, changes)
+    findings += _edited_rules(run)
+    accepted, about_accepted = _accepted(run, trusted)
+    findings += about_accepted
+    pages = page_changes(run.now.pages, trusted.pages, run.renames)
+    names = run.rules.policy.metrics
+    if before is None or run.on_base is None:
+        return Situation(tuple(findings), cases=changes, pages=pages, metrics=names)
+    context = Context(
+        metrics=tuple(dict.fromkeys((*names, *run.head.settings.policy.metrics))),
+        accepted=accepted,
+        already_lost=run.already_lost,
+        spare_already_lost=run.rules.policy.already_lost == "warn",
+        pages=pages,
+    )
+    arms = {
+        name: compare_arm(name, arm, before.arms[name], before.cases, context)
+        for name, arm in run.on_base.arms.items()
+        if name in before.arms
+    }
+    findings += _warnings(run, arms, context.metrics)
+    return Situation(tuple(findings), arms, changes, pages, context.metrics)
+
+
+def unmeasured(run: Run) -> Iterator[Finding]:
+    """Arms that failed on a case or could not be built, and arms that the command line left out."""
+    rules = {**run.head.settings.arms, **run.rules.arms}
+    for name, arm in _all_arms(run).items():
+        if arm.complete:
+            continue
+        failed = {**arm.failed, **arm.failed_questions}
+        first = next(iter(failed))
+        asked = len(arm.rows) + len(arm.failed) + len(arm.questions) + len(arm.failed_questions)
+        settings = rules.get(name)
+        required = settings is None or settings.required
+        yield Finding(
+            level=Level.NOT_MEASURED if required else Level.PARTIAL,
+            code="arm-not-measured",
+            arm=name,
+            cases=tuple(failed),
+            text=f"arm '{name}': {len(failed)} of {asked} queries failed (first '{first}': {failed[first]})",
+            todo="Not measured.",
+        )
+    for name in run.left_out:
+        yield Finding(
+            level=Level.PARTIAL,
+            code="arm-left-out",
+            arm=name,
+            text=f"arm '{name}' was left out by --arm",
+            todo="Not measured.",
+        )
+
+
+def _all_arms(run: Run) -> dict[str, ArmMeasurement]:
+    """Every arm with the failures of both case lists."""
+    arms = dict(run.now.arms)
+    if run.on_base is not None and run.on_base is not run.now:
+        for name, arm in run.on_base.arms.items():
+            if not arm.complete and (name not in arms or arms[name].complete):
+                arms[name] = arm
+    return arms
+
+
+def _without_baseline(run: Run) -> Iterator[Finding]:
+    brought = run.brings
+    if brought is None:
+        yield Finding(
+            level=Level.INVALID,
+            code="no-baseline",
+            text=f"the suite '{run.suite}' has no baseline ({run.rules.baseline})",
+            todo=f"Record one with 'gate baseline {run.suite}', or only measure with --no-baseline.",
+        )
+        return
+    faults = _not_reproduced(run, brought)
+    if faults:
+        yield from faults
+    else:
+        yield Finding(
+            level=Level.NOTICE,
+            code="new-baseline",
+            text=f"the suite '{run.suite}' has no baseline on the base yet; the one this change brings reproduces",
+        )
+
+
+def _not_reproduced(run: Run, brought: Measurement) -> list[Finding]:
+    """What keeps a baseline that the change brings from being believed; empty when this run reproduces it."""
+    todo = f"Record it again with 'gate baseline {run.suite}'."
+    if brought.settings != run.now.settings:
+        text = f"the new baseline was recorded with {_differences(brought.settings, run.now.settings)}"
+    elif brought.cases_version != run.now.cases_version:
+        changes = case_changes(run.now.cases, brought.cases)
+        text = (
+            f"the new baseline was recorded on {shown(brought.cases_version)}; "
+            f"this run has {shown(run.now.cases_version)} ({changes})"
+        )
+    else:
+        wrong = {arm: names for arm, names in unreproduced(run.now, brought).items() if arm not in run.left_out}
+        if not wrong:
+            return []
+        text = f"this run does not reproduce the new baseline ({_by_arm(wrong)})"
+    return [Finding(level=Level.INVALID, code="baseline-not-reproduced", text=text, todo=todo)]
+
+
+def _by_arm(names: Mapping[str, Sequence[str]]) -> str:
+    return "; ".join(f"{arm}: {', '.join(ids[:5])}{', ...' if len(ids) > 5 else ''}" for arm, ids in names.items())
+
+
+def _differences(before: Meaning, now: Meaning) -> str:
+    old, new = before.model_dump(), now.model_dump()
+    return ", ".join(f"{name} {old[name]} -> {new[name]}" for name in old if old[name] != new[name])
+
+
+def _same_meaning(run: Run, trusted: Measurement, metrics: Metrics) -> tuple[Measurement | None, list[Finding]]:
+    """The base's rows under the settings of this run, or None where that is impossible."""
+    if trusted.settings == run.now.settings:
+        return trusted, []
+    difference = _differences(trusted.settings, run.now.settings)
+    brought = run.brings
+    if brought is None:
+        return None, [
+            Finding(
+                level=Level.INVALID,
+                code="settings-changed",
+                text=f"the baseline was recorded under other settings ({difference})",
+                todo=f"Undo the change, or refresh with 'gate baseline {run.suite}'.",
+            )
+        ]
+    possible = trusted.settings.split == run.now.settings.split and trusted.settings.pool >= run.now.settings.pool
+    if not possible:
+        return None, [
+            Finding(
+                level=Level.INVALID,
+                code="settings-not-comparable",
+                text=f"the base's stored rankings cannot be scored under the new settings ({difference})",
+                todo="Change the split or raise the pool in a change of its own that an owner merges knowingly.",
+            )
+        ]
+    arms = {
+        name: arm.model_copy(update={"rows": rescore(arm.rows, trusted.cases, run.now.settings, metrics)})
+        for name, arm in trusted.arms.items()
+    }
+    before = trusted.model_copy(update={"settings": run.now.settings, "arms": arms})
+    banner = Finding(
+        level=Level.BANNER,
+        code="settings-changed",
+        text=f"this change alters what the numbers mean ({difference}); the base's rows were scored again",
+    )
+    return before, [banner, *_not_reproduced(run, brought)]
+
+
+def _changed_cases(run: Run, trusted: Measurement, changes: CaseChanges) -> Iterator[Finding]:
+    if not changes:
+        return
+    brought = run.brings
+    if brought is None or brought.cases_version == trusted.cases_version:
+        where = run.rules.baseline
+        yield Finding(
+            level=Level.INVALID,
+            code="cases-changed",
+            cases=(*changes.added, *changes.removed, *changes.changed),
+            text=(
+                f"{where} was recorded on {shown(trusted.cases_version)}; "
+                f"this run has {shown(run.now.cases_version)} ({changes})"
+            ),
+            todo=f"Refresh it with 'gate baseline {run.suite}'.",
+        )
+        return
+    yield Finding(
+        level=Level.BANNER,
+        code="cases-and-baseline-changed",
+        cases=(*changes.removed, *changes.changed),
+        text=f"this change alters the cases and the baseline ({changes}); the base's cases still decide",
+    )
+    if brought.settings == run.now.settings and trusted.settings == run.now.settings:
+        yield from _not_reproduced(run, brought)
+
+
+def _absent(run: Run, trusted: Measurement) -> Iterator[Finding]:
+    """What the base has and this run has not, unless an entry accepts it with a reason."""
+    accepted = {(entry.what, entry.name): entry.reason for entry in _valid(run, trusted)}
+    gone = [("arm", name) for name in trusted.arms if name not in run.now.arms and name not in run.left_out]
+    gone += [("arm", n) for n in run.rules.arms if n not in run.now.arms and n not in (*trusted.arms, *run.left_out)]
+    gone += [("kind", name) for name in trusted.kinds if name not in run.now.kinds]
+    if trusted.qa_version is not None and run.now.qa_version is None:
+        gone.append(("qa", "qa"))
+    for what, name in gone:
+        thing = "the QA set" if what == "qa" else f"the {what} '{name}'"
+        reason = accepted.get((what, name))
+        if reason is not None:
+            yield Finding(level=Level.BANNER, code=f"{what}-absent", text=f"{thing} is gone, accepted: {reason}")
+        else:
+            yield Finding(
+                level=Level.INVALID,
+                code=f"{what}-absent",
+                text=f"{thing} of the base is absent here",
+                todo="Bring it back, or accept its absence with a reason in the accepted file.",
+            )
+    if trusted.qa_version is not None and run.now.qa_version not in (None, trusted.qa_version):
+        yield Finding(
+            level=Level.BANNER if run.base is not None else Level.WARNING,
+            code="qa-changed",
+            text=f"the QA gold differs from the baseline's ({shown(trusted.qa_version)} -> {shown(run.now.qa_version or '')})",
+            todo="Only unchanged questions are compared.",
+        )
+
+
+def _edited_baseline(run: Run, trusted: Measurement, changes: CaseChanges) -> Iterator[Finding]:
+    """What an edit of the baseline alone would hide from later changes."""
+    brought = run.brings
+    if brought is None or changes or brought.settings != trusted.settings:
+        return
+    lowered: dict[str, list[str]] = {}
+    raised: dict[str, list[str]] = {}
+    for name, arm in trusted.arms.items():
+        theirs = brought.arms.get(name)
+        for case, row in arm.rows.items():
+            other = theirs.rows.get(case) if theirs is not None else None
+            steps = (
+                [-1.0]
+                if other is None
+                else [other.scores[m] - value for m, value in row.scores.items() if m in other.scores]
+            )
+            if any(step < -DUST for step in steps):
+                lowered.setdefault(name, []).append(case)
+            elif any(step > DUST for step in steps):
+                raised.setdefault(name, []).append(case)
+    parts = [f"lowers {_by_arm(lowered)}" if lowered else "", f"raises {_by_arm(raised)}" if raised else ""]
+    said = " and ".join(part for part in parts if part) or "changes no score"
+    wrong = unreproduced(run.now, brought)
+    if wrong:
+        said += f"; this run does not reproduce it ({_by_arm(wrong)})"
+    yield Finding(
+        level=Level.BANNER,
+        code="baseline-edited",
+        cases=tuple(dict.fromkeys(case for cases in lowered.values() for case in cases)),
+        text=f"this change edits the baseline: it {said}. The base's rows still decide",
+    )
+
+
+def _edited_rules(run: Run) -> Iterator[Finding]:
+    """A banner for each rule of the base that the change's own gate.toml alters."""
+    if run.base is None:
+        return
+    base, head = run.base.settings, run.head.settings
+    if head.baseline != base.baseline:
+        yield _banner("baseline-moved", f"this change moves the baseline ({base.baseline} -> {head.baseline}); the base's decides")
+    if head.policy != base.policy:
+        yield _banner("policy-changed", "this change alters the policy; the base's and the new one are both applied")
+    for name, arm in base.arms.items():
+        other = head.arms.get(name)
+        for flag in ("gate", "required"):
+            if other is not None and getattr(other, flag) != getattr(arm, flag):
+                yield _banner(
+                    "arm-rules-changed",
+                    f"this change sets {flag} = {str(getattr(other, flag)).lower()} for the arm '{name}'; the base's value holds",
+                )
+    for name in head.arms.keys() - base.arms.keys():
+        yield Finding(
+            level=Level.NOTICE,
+            code="arm-new",
+            arm=name,
+            text=f"the arm '{name}' is new in this change: it has no rows in the base's baseline to be compared with",
+        )
+
+
+def _banner(code: str, text: str) -> Finding:
+    return Finding(level=Level.BANNER, code=code, text=text)
+
+
+def _valid(run: Run, trusted: Measurement) -> list[Entry]:
+    """The entries that count: written against this base baseline, about the case as it is labelled there."""
+    digest = trusted.sha256()
+    return [entry for entry in _listened_to(run) if not _stale(entry, digest, trusted)]
+
+
+def _listened_to(run: Run) -> list[Entry]:
+    if run.base is None:
+        return list(run.head.accepted)
+    entries = list(run.base.accepted)
+    if run.base.settings.policy.accept == "head":
+        entries += [entry for entry in run.head.accepted if entry not in entries]
+    return entries
+
+
+def _stale(entry: Entry, digest: str, trusted: Measurement) -> bool:
+    if entry.baseline_sha256 != digest:
+        return True
+    label = trusted.cases.get(entry.name)
+    return entry.what == "case" and (label is None or label.sha256 != entry.case_sha256)
+
+
+def _accepted(run: Run, trusted: Measurement) -> tuple[dict[tuple[str, str], str], list[Finding]]:
+    digest = trusted.sha256()
+    listened = _listened_to(run)
+    valid = [entry for entry in listened if not _stale(entry, digest, trusted)]
+    findings = []
+    stale = [entry for entry in listened if entry not in valid]
+    if stale:
+        findings.append(
+            Finding(
+                level=Level.WARNING,
+                code="accepted-stale",
+                cases=tuple(entry.name for entry in stale if entry.what == "case"),
+                text=f"{len(stale)} accepted entr{'y is' if len(stale) == 1 else 'ies are'} stale and ignored "
+                f"({', '.join(entry.name for entry in stale[:8])})",
+                todo="They name another baseline or another labelling; remove them.",
+            )
+        )
+    ignored = [entry for entry in run.head.accepted if entry not in listened]
+    if ignored:
+        findings.append(
+            _banner(
+                "accepted-ignored",
+                f"the policy of the base takes no accepted losses from a change ({', '.join(e.name for e in ignored[:8])})",
+            )
+        )
+    own = [entry for entry in valid if run.base is not None and entry not in run.base.accepted]
+    if own:
+        said = "; ".join(f"{entry.name}{f' ({entry.arm})' if entry.arm else ''}: {entry.reason}" for entry in own[:8])
+        more = f"; and {len(own) - 8} more" if len(own) > 8 else ""
+        findings.append(_banner("accepted-here", f"this change accepts {len(own)} of its own losses: {said}{more}"))
+    return {(entry.arm or "", entry.name): entry.reason for entry in valid if entry.what == "case"}, findings
+
+
+def _warnings(run: Run, arms: Mapping[str, ArmComparison], decided: Sequence[str]) -> Iterator[Finding]:
+    """What fell without deciding: other metrics, and labelled pages that are gone."""
+    for name, comparison in arms.items():
+        for kind, group in comparison.kinds.items():
+            for metric in warned_metrics(group, decided):
+                change = group.metrics[metric]
+                yield Finding(
+                    level=Level.WARNING,
+                    code="metric-fell",
+                    arm=name,
+                    kind=kind,
+                    text=f"{name}: {metric} of {kind} fell ({change.losses} lower, {change.wins} higher)",
+                )
+    pages = {page for label in run.now.cases.values() for page in label.relevant}
+    gone = sorted(page for page in pages if page not in run.now.pages)
+    if gone:
+        yield Finding(
+            level=Level.WARNING,
+            code="labelled-page-gone",
+            text=f"{len(gone)} labelled page{'s are' if len(gone) > 1 else ' is'} gone ({', '.join(gone[:8])})",
+            todo="They are measured as missing. Relabel the cases, or bring the pages back.",
+        )
