@@ -113,7 +113,7 @@ def resolve(run: Run, metrics: Metrics) -> Situation:
         if name in before.arms
     }
     findings += _warnings(run, arms, context.metrics)
-    return Situation(tuple(findings), arms, changes, pages, context.metrics)
+    return Situation(tuple(findings), arms, changes, pages, tuple(context.metrics))
 
 
 def unmeasured(run: Run) -> Iterator[Finding]:
@@ -271,7 +271,9 @@ def _changed_cases(run: Run, trusted: Measurement, changes: CaseChanges) -> Iter
 
 def _absent(run: Run, trusted: Measurement) -> Iterator[Finding]:
     """What the base has and this run has not, unless an entry accepts it with a reason."""
-    accepted = {(entry.what, entry.name): entry.reason for entry in _valid(run, trusted)}
+    accepted: dict[tuple[str, str], str] = {
+        (entry.what, entry.name): entry.reason for entry in _valid(run, trusted)
+    }
     gone = [("arm", name) for name in trusted.arms if name not in run.now.arms and name not in run.left_out]
     gone += [("arm", n) for n in run.rules.arms if n not in run.now.arms and n not in (*trusted.arms, *run.left_out)]
     gone += [("kind", name) for name in trusted.kinds if name not in run.now.kinds]

@@ -7,7 +7,7 @@ machine. Means are not stored: they follow from the rows.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import ConfigDict, Field, JsonValue
 
@@ -16,7 +16,7 @@ from gate.model.fingerprint import LabelKey, digest
 from gate.model.frozen import Frozen
 from gate.model.ranking import Ranking
 
-BASELINE_SCHEMA = "retrieval-gate/baseline/1"
+BASELINE_SCHEMA: Final = "retrieval-gate/baseline/1"
 
 Positive = Annotated[int, Field(ge=1)]
 Score = Annotated[float, Field(ge=0.0)]

@@ -77,7 +77,7 @@ class SuiteSettings(Frozen):
     slices: tuple[Text, ...] = ()
     templates: Text | None = None
     arms: dict[Name, OpenArmSettings] = Field(min_length=1)
-    policy: OpenPolicySettings = Field(default_factory=OpenPolicySettings)
+    policy: OpenPolicySettings = Field(default_factory=lambda: OpenPolicySettings())
 
     @property
     def meaning(self) -> Meaning:
