@@ -75,14 +75,14 @@ def load(path: Path) -> Config:
     elif path.name in (GATE_TOML, PYPROJECT) and path.is_file():
         _in_folder(path.parent)
     shown = path.name
-    settings = parse(read_text(path, shown), shown)
+    settings = parse(read_text(path, shown), path.name, shown)
     return Config(settings, path.resolve().parent, shown)
 
 
-def parse(text: str, shown: str) -> Settings:
-    """The settings in the text of a gate.toml, or of a pyproject.toml when `shown` ends with that name."""
+def parse(text: str, name: str, shown: str) -> Settings:
+    """The settings in the text of a gate.toml, or of a pyproject.toml when that is its file `name`."""
     table = _parse(text, shown)
-    if Path(shown).name == PYPROJECT:
+    if name == PYPROJECT:
         table = table.get("tool", {}).get("gate", {})
     return check(table, shown)
 

@@ -1,0 +1,56 @@
+# The first commands do all the set-up: a virtual environment in .venv, from hash-locked requirements.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: demo test lint format golden schemas lock bench clean
+
+demo: $(VENV)/.runtime  ## The gate on the Orbit demo, offline
+	@$(BIN)/python -m gate run --config gate.toml
+
+test: $(VENV)/.dev  ## Every test
+	$(BIN)/python -m pytest -n auto
+
+lint: $(VENV)/.dev  ## Types, style and layers
+	$(BIN)/python -m ruff check .
+	$(BIN)/python -m ruff format --check .
+	$(BIN)/python -m mypy
+	$(BIN)/python -m pytest tests/contract -q
+
+format: $(VENV)/.dev
+	$(BIN)/python -m ruff check --fix .
+	$(BIN)/python -m ruff format .
+
+golden: $(VENV)/.dev  ## Write the golden files anew; review the diff
+	GATE_GOLDEN=write $(BIN)/python -m pytest tests/golden -q
+
+schemas: $(VENV)/.runtime  ## Write docs/schemas anew
+	$(BIN)/python -m gate schema report > docs/schemas/report-1.json
+	$(BIN)/python -m gate schema baseline > docs/schemas/baseline-1.json
+
+bench: $(VENV)/.bench  ## Speed, side by side with named peers
+	$(BIN)/python benchmarks/startup.py
+	$(BIN)/python benchmarks/keyword.py
+
+lock:  ## Resolve requirements/*.txt again, with hashes (needs uv)
+	requirements/lock
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.runtime: requirements/run.txt $(VENV)/bin/python
+	$(PIP) install --require-hashes --only-binary :all: -r requirements/run.txt
+	@touch $@
+
+$(VENV)/.dev: requirements/dev.txt pyproject.toml $(VENV)/bin/python
+	$(PIP) install --require-hashes -r requirements/dev.txt
+	$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@ $(VENV)/.runtime
+
+$(VENV)/.bench: requirements/bench.txt $(VENV)/.dev
+	$(PIP) install --require-hashes -r requirements/bench.txt
+	@touch $@
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .hypothesis dist

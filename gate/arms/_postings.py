@@ -1,0 +1,202 @@
+"""A postings index of chunks that scores the BM25 formula of DESIGN section 5, exact to the last bit.
+
+For every posting (term, chunk) the index holds the whole contribution of the term to that chunk's score, as float64:
+
+    idf(term) * (tf * (k1 + 1) / (tf + k1 * (1 - b + b * dl / avgdl)))       operations as Python would do them
+    idf(term) = math.log(1 + (N - df + 0.5) / (df + 0.5))
+
+with N chunks, df chunks that hold the term, tf its count in this chunk, dl the chunk's number of tokens and avgdl =
+all tokens / N. A score starts at 0.0 and adds the contributions of the distinct query terms in order of first
+appearance. Elementwise float64 operations of numpy are those of IEEE 754, so this is what a plain loop computes, with
+any numpy and under any hash seed. (The logarithm is the C library's; numpy's own may differ in the last bit.)
+
+Searching adds up the terms that can weigh most first, and stops once the rest together cannot lift an untouched
+chunk among the best (max-score pruning). Only then are the few candidates scored in the order above, so pruning
+decides who is scored and never how.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gate.arms._tokens import Tokenizer
+
+Ints = npt.NDArray[np.int32]
+Floats = npt.NDArray[np.float64]
+
+_BLOCK_TOKENS = 1 << 16  # tokens that are sorted at once; bounds the extra memory of a build
+_CHUNK_BITS = 16  # of a sort key; bounds the chunks of a block
+_FEW_POSTINGS = 20_000  # up to here adding everything up is quicker than pruning
+_SLACK = 1e-9  # relative; far above what the order of a sum can change, far below what costs speed
+
+
+class Scored(NamedTuple):
+    """One chunk among the best: its position in the corpus, and its score."""
+
+    chunk: int
+    score: float
+
+
+class _List(NamedTuple):
+    """The postings of one term: chunks ascending, the term's contribution to each, and the largest of these."""
+
+    chunks: Ints
+    weights: Floats
+    bound: float
+
+
+class _Block(NamedTuple):
+    """The postings of some consecutive chunks, by (term, chunk). Runs of one term start at `starts`."""
+
+    terms: Ints
+    chunks: Ints
+    counts: npt.NDArray[Any]
+    starts: npt.NDArray[np.intp]
+
+    @property
+    def runs(self) -> npt.NDArray[np.intp]:
+        return np.diff(self.starts, append=len(self.terms))
+
+
+class Postings:
+    """The index over `texts`, in corpus order."""
+
+    def __init__(self, texts: Iterable[str], tokenize: Tokenizer, *, k1: float, b: float) -> None:
+        blocks, lengths, self._numbers = _read(texts, tokenize)
+        self.size = len(lengths)
+        df = np.zeros(len(self._numbers), np.int64)
+        for block in blocks:
+            df[block.terms[block.starts]] += block.runs
+        self._starts = np.concatenate(([0], np.cumsum(df)))
+        log = {each: self.idf(each) for each in np.unique(df).tolist()}
+        idf = np.array([log[each] for each in df.tolist()])
+        total = sum(lengths)
+        norm = k1 * (1 - b + b * np.array(lengths, np.float64) / (total / self.size)) if total else np.zeros(self.size)
+
+        self._chunks = np.empty(self._starts[-1], np.int32)
+        self._weights = np.empty(self._starts[-1], np.float64)
+        free = self._starts[:-1].copy()  # where the next posting of each term goes
+        for terms, chunks, counts, starts in blocks:
+            runs = np.diff(starts, append=len(terms))
+            at = np.arange(len(terms)) + np.repeat(free[terms[starts]] - starts, runs)
+            tf = counts.astype(np.float64)
+            self._chunks[at] = chunks
+            self._weights[at] = idf[terms] * (tf * (k1 + 1) / (tf + norm[chunks]))
+            free[terms[starts]] += runs
+        self._bounds = np.maximum.reduceat(self._weights, self._starts[:-1]) if len(df) else np.empty(0)
+
+    def df(self, term: str) -> int:
+        """How many chunks hold `term`."""
+        number = self._numbers.get(term)
+        return 0 if number is None else int(self._starts[number + 1] - self._starts[number])
+
+    def idf(self, df: int) -> float:
+        """The weight of a term that `df` chunks hold."""
+        return math.log(1 + (self.size - df + 0.5) / (df + 0.5))
+
+    def contribution(self, term: str, chunk: int) -> float:
+        """What `term` adds to the score of the chunk at this position; 0.0 where it does not occur."""
+        if not self.df(term):
+            return 0.0
+        return float(_at(self._list(term), np.array([chunk], np.int32))[0])
+
+    def best(self, tokens: Iterable[str], pool: int) -> list[Scored]:
+        """The `pool` chunks of highest score, best first, ties in corpus order; only chunks with a score above 0."""
+        lists = [self._list(term) for term in dict.fromkeys(tokens) if term in self._numbers]
+        if sum(len(each.chunks) for each in lists) <= _FEW_POSTINGS:
+            dense = np.zeros(self.size)
+            for each in lists:
+                dense[each.chunks] += each.weights
+            chunks = np.flatnonzero(dense)
+            scores = dense[chunks]
+        else:
+            candidates = _candidates(lists, self.size, pool)
+            chunks = candidates.astype(np.intp)
+            scores = np.zeros(len(candidates))
+            for each in lists:
+                scores += _at(each, candidates)
+        if len(scores) > pool:
+            kept = np.flatnonzero(scores >= _kth(scores, pool))
+            chunks, scores = chunks[kept], scores[kept]
+        order = np.argsort(-scores, kind="stable")[:pool]
+        return [Scored(*pair) for pair in zip(chunks[order].tolist(), scores[order].tolist(), strict=True)]
+
+    def _list(self, term: str) -> _List:
+        number = self._numbers[term]
+        span = slice(self._starts[number], self._starts[number + 1])
+        return _List(self._chunks[span], self._weights[span], float(self._bounds[number]))
+
+
+def _read(texts: Iterable[str], tokenize: Tokenizer) -> tuple[list[_Block], array[int], dict[str, int]]:
+    """Blocks of postings, the length of every chunk, and the number of every term (in order of first appearance)."""
+    numbers: defaultdict[str, int] = defaultdict()
+    numbers.default_factory = numbers.__len__
+    lengths, ids, blocks, first = array("i"), array("i"), [], 0
+    for text in texts:
+        tokens = tokenize(text)
+        lengths.append(len(tokens))
+        ids.extend(map(numbers.__getitem__, tokens))
+        if len(ids) >= _BLOCK_TOKENS or len(lengths) - first == 1 << _CHUNK_BITS:
+            blocks.append(_block(ids, lengths[first:], first))
+            first, ids = len(lengths), array("i")
+    if ids:
+        blocks.append(_block(ids, lengths[first:], first))
+    numbers.default_factory = None
+    return blocks, lengths, numbers
+
+
+def _block(ids: array[int], lengths: array[int], first: int) -> _Block:
+    """Sort the tokens of some chunks by (term, chunk) and count the equal ones."""
+    keys = np.array(ids, np.int64) << _CHUNK_BITS
+    keys |= np.repeat(np.arange(len(lengths)), lengths)
+    keys.sort()
+    postings = _changes(keys)
+    counts = np.diff(postings, append=len(keys))
+    keys = keys[postings]
+    terms = (keys >> _CHUNK_BITS).astype(np.int32)
+    chunks = (keys & ((1 << _CHUNK_BITS) - 1)).astype(np.int32) + np.int32(first)
+    return _Block(terms, chunks, counts.astype(np.min_scalar_type(counts.max())), _changes(terms))
+
+
+def _changes(values: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
+    """Where each run of equal values starts."""
+    return np.concatenate(([0], np.flatnonzero(values[1:] != values[:-1]) + 1))
+
+
+def _at(postings: _List, chunks: Ints) -> Floats:
+    """The weights of one term at `chunks`, 0.0 where it does not occur: adding that changes no bit of a score."""
+    places = np.searchsorted(postings.chunks, chunks)
+    np.minimum(places, len(postings.chunks) - 1, out=places)
+    return np.where(postings.chunks[places] == chunks, postings.weights[places], 0.0)
+
+
+def _kth(scores: Floats, pool: int) -> float:
+    """The score at rank `pool`, where there are that many."""
+    return float(np.partition(scores, len(scores) - pool)[len(scores) - pool])
+
+
+def _candidates(lists: Sequence[_List], size: int, pool: int) -> Ints:
+    """Chunks, ascending, among which the best `pool` certainly are, ties included.
+
+    `floor` is at most the final score at rank `pool`: some list has that many chunks whose sum so far reaches it.
+    """
+    partial = np.zeros(size)
+    heaviest_first = sorted(lists, key=lambda each: each.bound, reverse=True)
+    rest, floor = math.fsum(each.bound for each in lists), 0.0
+    for number, each in enumerate(heaviest_first, 1):
+        sums = partial[each.chunks] + each.weights
+        partial[each.chunks] = sums
+        rest = math.fsum(later.bound for later in heaviest_first[number:])
+        if len(sums) >= pool and sums.max() > max(rest, floor):
+            floor = max(floor, _kth(sums, pool) * (1 - _SLACK))
+        if rest < floor:
+            break
+    reach = floor - rest
+    return np.flatnonzero(partial >= reach if reach > 0 else partial).astype(np.int32)

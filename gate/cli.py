@@ -1,0 +1,103 @@
+"""The command line: one file per verb in `gate/commands`, one error boundary, and the exit code."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import pkgutil
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from gate import __version__
+
+ORDER = ("run", "baseline", "compare", "diagnose", "explain", "check", "init", "schema")
+DESCRIPTION = "Fails a pull request when search gets worse, and says exactly what broke and why."
+EPILOG = """\
+Start with 'gate init' in your repository, or see 'gate run --help'.
+exit codes: 0 pass, partial or unjudged; 1 regression; 2 invalid input; 3 not measured; 70 internal error; 130 interrupted
+"""
+
+
+def verbs() -> list[str]:
+    """Every file of gate/commands that is no part of another, in the order of the help text."""
+    commands = importlib.import_module("gate.commands")
+    found = [module.name for module in pkgutil.iter_modules(commands.__path__) if not module.name.startswith("_")]
+    return sorted(found, key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), name))
+
+
+def parser() -> argparse.ArgumentParser:
+    """The whole command line. The verbs' files import nothing heavy until they run."""
+    top = argparse.ArgumentParser(
+        prog="gate", description=DESCRIPTION, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    top.add_argument("--version", action="version", version=f"retrieval-gate {__version__}")
+    top.add_argument("--print-completion", choices=("bash", "zsh", "tcsh"), help="print a completion script for this shell")
+    subparsers = top.add_subparsers(dest="verb", metavar="VERB", title="verbs")
+    for name in verbs():
+        module: Any = importlib.import_module(f"gate.commands.{name}")
+        sub = subparsers.add_parser(
+            name,
+            help=module.HELP,
+            description=module.HELP[0].upper() + module.HELP[1:] + ".",
+            epilog=module.EXAMPLES,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        module.add_arguments(sub)
+        sub.set_defaults(run=module.run)
+    return top
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; never raises for an expected fault."""
+    # One BLAS thread: more of them on a small machine are far slower and can change near-ties.
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(encoding="utf-8", errors="backslashreplace")
+    top = parser()
+    args = top.parse_args(arguments)
+    if args.print_completion:
+        import shtab
+
+        sys.stdout.write(shtab.complete(top, shell=args.print_completion))
+        return 0
+    if args.verb is None:
+        top.print_help()
+        return 2
+    return _guarded(args)
+
+
+def _guarded(args: argparse.Namespace) -> int:
+    from gate.errors import GateError
+
+    try:
+        return int(args.run(args))
+    except GateError as fault:
+        if args.debug:
+            raise
+        for problem in fault.problems:
+            print(_inert(str(problem)), file=sys.stderr)
+        if len(fault.problems) > 1:
+            print(f"{len(fault.problems)} problems. Nothing was measured and nothing was written.", file=sys.stderr)
+        return fault.exit_code
+    except KeyboardInterrupt:
+        print("Interrupted.", file=sys.stderr)
+        return 130
+    except Exception as fault:
+        if args.debug:
+            raise
+        print(f"Internal error: {type(fault).__name__}: {_inert(str(fault))}. Run again with --debug and report it.", file=sys.stderr)
+        return 70
+
+
+def _inert(text: str) -> str:
+    """Input text in a message must not steer the terminal: control characters are shown, not sent."""
+    return "".join(char if char == "\n" or char.isprintable() else f"\\x{ord(char):02x}" for char in text)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,241 @@
+"""Measured suite -> findings, verdict and report: the situation, the policies, and what the base tree already lost."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from gate.commands._load import Project, Suite, read_absent, typed_arm, typed_policy
+from gate.commands._measure import Measured, Workshop, as_case, build
+from gate.corpus.read import read_corpus
+from gate.errors import GateError
+from gate.harness import evaluate
+from gate.model.comparison import DUST
+from gate.model.fingerprint import shown
+from gate.model.measurement import Measurement
+from gate.model.report import BaselineRef, SuiteReport, Versions
+from gate.model.verdict import Finding, Level, Verdict, decide
+from gate.situation import Run, Side, Situation, resolve, unmeasured
+from gate.summary import NO_SITUATION, Extras, suite_report
+
+_ORDER = list(Level)
+
+
+def judge(
+    project: Project, suite: Suite, measured: Measured, args: argparse.Namespace, against: Measurement | None
+) -> SuiteReport:
+    """The report of one suite. `against` stands in for the baseline where --against names one."""
+    extras = Extras(
+        fields={case.id: case.fields for case in suite.cases.cases},
+        slices=suite.settings.slices,
+        sweep=getattr(args, "sweep", None) or (),
+        unanswerable=measured.unanswerable,
+    )
+    head, base = suite.head, suite.base
+    if against is not None:
+        head, base = Side(suite.head.settings, against), None
+    run = Run(
+        suite=suite.name,
+        head=head,
+        now=measured.now,
+        on_base=measured.on_base,
+        base=base,
+        renames=doc_renames(project, suite),
+        left_out=suite.left_out,
+    )
+    compares = run.trusted is not None or not (args.no_baseline or _other_split(args, suite))
+    if compares:
+        situation = resolve(run, project.metrics)
+        lost = lost_on_base(project, suite, run, situation)
+        if lost:
+            run = replace(run, already_lost=lost)
+            situation = resolve(run, project.metrics)
+        findings = [*situation.findings, *policy_findings(project, suite, run, situation)]
+    else:
+        situation = NO_SITUATION
+        findings = list(unmeasured(run))
+    findings += [Finding(level=Level.NOTICE, code="cases", text=text) for text in suite.cases.notices]
+    findings += query_notices(measured)
+    findings = in_order(findings)
+    verdict = decide(findings, judged=compares and not _other_split(args, suite))
+    if _other_split(args, suite) and verdict is Verdict.REGRESSION:
+        verdict = Verdict.UNJUDGED
+    return suite_report(
+        measured.now,
+        suite.settings,
+        situation,
+        verdict,
+        findings,
+        baseline_ref(project, suite, run, args) if compares else None,
+        project.metrics,
+        extras,
+    )
+
+
+def _other_split(args: argparse.Namespace, suite: Suite) -> bool:
+    """Whether a split other than the frozen test split was asked for: it is measured, never judged."""
+    return bool(getattr(args, "split", None)) and suite.settings.split != "test"
+
+
+def in_order(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings without repeats, the weightiest first."""
+    unique = list({finding.model_dump_json(): finding for finding in findings}.values())
+    return sorted(unique, key=lambda finding: _ORDER.index(finding.level))
+
+
+def baseline_ref(project: Project, suite: Suite, run: Run, args: argparse.Namespace) -> BaselineRef | None:
+    trusted = run.trusted
+    if trusted is None:
+        return None
+    from_git = project.base is not None and run.base is not None
+    return BaselineRef(
+        path=str(args.against) if getattr(args, "against", None) else run.rules.baseline,
+        commit=project.base.commit if project.base is not None and from_git else None,
+        sha256=trusted.sha256(),
+        cases_version=shown(trusted.cases_version),
+    )
+
+
+def policy_findings(project: Project, suite: Suite, run: Run, situation: Situation) -> Iterator[Finding]:
+    """What the base's policy finds, and what a stricter one in the change finds beyond it."""
+    sides = [run.rules.policy]
+    if run.head.settings.policy != run.rules.policy:
+        sides.append(run.head.settings.policy)
+    for policy in sides:
+        module, settings = typed_policy(policy, f"{project.config.shown} [suite.{suite.name}]", project.root)
+        for name, comparison in situation.arms.items():
+            if suite.settings.arms[name].gate and comparison.n:
+                yield from module.judge(name, comparison, settings)
+                yield from _moved_questions(name, comparison.question_moves, policy.diagnosis == "fail")
+
+
+def _moved_questions(arm: str, moves: Sequence[Any], fails: bool) -> Iterator[Finding]:
+    worse = [move for move in moves if move.worse]
+    if worse:
+        said = ", ".join(f"{move.id} {move.before} -> {move.after}" for move in worse[:8])
+        yield Finding(
+            level=Level.REGRESSION if fails else Level.WARNING,
+            code="diagnosis-worse",
+            arm=arm,
+            text=f"{arm}: {len(worse)} QA question{'s' if len(worse) > 1 else ''} fell back ({said})",
+        )
+
+
+def query_notices(measured: Measured) -> Iterator[Finding]:
+    """Queries in which an arm finds no word to search for score 0; say so, since nobody would guess it."""
+    for name, empty in measured.without_tokens.items():
+        yield Finding(
+            level=Level.NOTICE,
+            code="query-without-tokens",
+            arm=name,
+            cases=empty,
+            text=f"{name}: {len(empty)} quer{'y has' if len(empty) == 1 else 'ies have'} no token and score 0 "
+            f"({', '.join(empty[:8])})",
+            todo="The unicode tokenizer reads other scripts.",
+        )
+
+
+def doc_renames(project: Project, suite: Suite) -> dict[str, str]:
+    """Old -> new doc_id of Markdown pages that git sees as renamed since the base."""
+    if project.base is None or suite.corpus.chunker != "heading":
+        return {}
+    if suite.trusted is None or not suite.trusted.pages.keys() - suite.corpus.by_id.keys():
+        return {}
+    renames = project.base.renames(suite.settings.corpus)
+    return {
+        PurePosixPath(old).with_suffix("").as_posix(): PurePosixPath(new).with_suffix("").as_posix()
+        for old, new in renames.items()
+    }
+
+
+def lost_on_base(
+    project: Project, suite: Suite, run: Run, situation: Situation
+) -> frozenset[tuple[str, str]]:
+    """The lost cases that the base tree, measured again with its own settings, loses as well: (arm, case)."""
+    base, trusted = project.base, run.trusted
+    if base is None or run.base is None or trusted is None:
+        return frozenset()
+    lost = {name: [move.id for move in arm.lost] for name, arm in situation.arms.items() if arm.lost}
+    if not lost:
+        return frozenset()
+    found: set[tuple[str, str]] = set()
+    settings = run.base.settings
+    with tempfile.TemporaryDirectory(prefix="gate-base-") as folder:
+        try:
+            path = base.extract(settings.corpus, Path(folder))
+            if path is None:
+                return frozenset()
+            corpus = read_corpus(path, f"{settings.corpus} at {base.short}", settings.reader, project.root)
+            where = f"{project.config.shown} at {base.short}"
+            arms = {
+                name: typed_arm(arm, where, project.root) for name, arm in settings.arms.items() if ":" not in arm.type
+            }
+        except GateError:
+            return frozenset()  # the base tree cannot be measured; the losses then stand as they are
+        workshop = Workshop(corpus, arms, where, project.root)
+        for name in lost:
+            if name in arms:
+                found |= _still_lost(workshop, name, lost[name], trusted, run, project.metrics, situation.metrics)
+    return frozenset(found)
+
+
+def _still_lost(
+    workshop: Workshop,
+    arm: str,
+    names: Sequence[str],
+    trusted: Measurement,
+    run: Run,
+    metrics: Mapping[str, Any],
+    decided: Sequence[str],
+) -> set[tuple[str, str]]:
+    cases = [as_case(name, trusted.cases[name]) for name in names]
+    again = evaluate(build(workshop, arm), cases, run.now.settings, metrics)
+    recorded = trusted.arms[arm].rows
+    return {
+        (arm, name)
+        for name, row in again.rows.items()
+        if any(row.scores[metric] - recorded[name].scores[metric] < -DUST for metric in decided)
+    }
+
+
+def absent_suite(project: Project, name: str) -> SuiteReport:
+    """The report of a suite that the base has and the change has not."""
+    assert project.base is not None
+    assert project.base_settings is not None
+    settings = project.base_settings.suite[name]
+    base, entries = read_absent(project, name, settings)
+    trusted = base.baseline
+    digest = trusted.sha256() if trusted is not None else ""
+    reason = next(
+        (e.reason for e in entries if e.what == "suite" and e.name == name and e.baseline_sha256 == digest), None
+    )
+    if reason is None:
+        finding = Finding(
+            level=Level.INVALID,
+            code="suite-absent",
+            text=f"the suite '{name}' of the base is absent here",
+            todo="Bring it back, or accept its absence with a reason in the accepted file.",
+        )
+    else:
+        finding = Finding(
+            level=Level.BANNER, code="suite-absent", text=f"the suite '{name}' is gone, accepted: {reason}"
+        )
+    meaning = settings.meaning
+    return SuiteReport(
+        suite=name,
+        split=meaning.split,
+        k=meaning.k,
+        pool=meaning.pool,
+        context=meaning.context,
+        verdict=decide([finding], judged=reason is not None),
+        cases_version="0 cases",
+        versions=Versions(cases="0 cases", corpus="0 pages"),
+        findings=(finding,),
+        arms={},
+        labels={},
+        pages={},
+    )

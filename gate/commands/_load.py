@@ -1,0 +1,316 @@
+"""From flags to loaded suites: the change's settings, the base's rules, corpus, cases, QA gold, baselines.
+
+Every problem in every input is gathered and raised together, before anything is measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from gate import registry
+from gate.corpus.read import read_corpus
+from gate.errors import InputError, Problem, did_you_mean, raise_all
+from gate.model.accepted import Entry
+from gate.model.case import QaCase
+from gate.model.measurement import Measurement
+from gate.model.metric import Metrics
+from gate.model.page import Corpus
+from gate.model.settings import Settings, SuiteSettings
+from gate.situation import Side
+from gate.store import accepted as accepted_store
+from gate.store import baselines, config, git
+from gate.store.cases import CaseSet, load_cases
+from gate.store.qa import load_qa
+from gate.store.text import read_text
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class Problems:
+    """Gathers input errors, so that one run of the command shows them all."""
+
+    found: list[Problem] = field(default_factory=list)
+
+    def attempt(self, action: Callable[[], T]) -> T | None:
+        """What `action` returns, or None where it raised an input error."""
+        try:
+            return action()
+        except InputError as fault:
+            self.found += [problem for problem in fault.problems if problem not in self.found]
+            return None
+
+    def raise_if_any(self) -> None:
+        raise_all(self.found)
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """The config, the base it is held against, the selected suites, and the metrics."""
+
+    config: config.Config
+    base: git.Base | None
+    base_settings: Settings | None
+    metrics: Metrics
+
+    @property
+    def root(self) -> Path:
+        return self.config.root
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """One suite, loaded. `settings` are the change's own with the base's flags for arms that the base has."""
+
+    name: str
+    settings: SuiteSettings
+    arms: Mapping[str, Any]
+    corpus: Corpus
+    cases: CaseSet
+    questions: tuple[QaCase, ...] | None
+    head: Side
+    base: Side | None
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def trusted(self) -> Measurement | None:
+        return (self.base or self.head).baseline
+
+
+def open_project(args: argparse.Namespace) -> Project:
+    """Find and read the config, and the base's with --base."""
+    path = Path(args.config) if args.config else config.find(Path.cwd())
+    if args.config and not path.exists():
+        raise InputError(Problem(str(path), "no such file", "Name a gate.toml, or its folder."))
+    loaded = config.load(path)
+    base = git.open_base(loaded.root, args.base) if getattr(args, "base", None) else None
+    return Project(loaded, base, _base_settings(loaded, base), load_metrics())
+
+
+def load_metrics() -> Metrics:
+    """Every metric file, by name; the order of the files is the order of the columns."""
+    return {name: registry.load("metrics", name, "metrics") for name in registry.names("metrics")}
+
+
+def _base_settings(loaded: config.Config, base: git.Base | None) -> Settings | None:
+    """The base's rules, from whichever of the two config files it has; None where the base has none."""
+    if base is None:
+        return None
+    for name in (config.GATE_TOML, config.PYPROJECT):
+        text = base.read(name)
+        where = f"{name} at {base.short}"
+        if text is not None and (name == config.GATE_TOML or config.has_tool_table(text, where)):
+            return config.parse(text, name, where)
+    return None
+
+
+def select_suites(project: Project, wanted: Sequence[str] | None) -> list[str]:
+    """The suites of the change and of the base, or the wanted ones among them."""
+    known = dict.fromkeys(project.config.settings.suite)
+    if project.base_settings is not None:
+        known |= dict.fromkeys(project.base_settings.suite)
+    if not wanted:
+        return list(known)
+    raise_all(
+        [Problem("--suite", f"no such suite ({name!r})", did_you_mean(name, known)) for name in wanted if name not in known]
+    )
+    return list(dict.fromkeys(wanted))
+
+
+def load_suite(project: Project, name: str, args: argparse.Namespace) -> Suite:
+    """Everything one suite needs, or all that is wrong with it."""
+    head = project.config.settings.suite[name]
+    if getattr(args, "split", None):
+        head = head.model_copy(update={"split": args.split})
+    base_suite = project.base_settings.suite.get(name) if project.base_settings is not None else None
+    compares = wants_baseline(args, head)
+    problems = Problems()
+    rules = base_suite or head
+    head_side = _head_side(project, name, head, compares, problems)
+    base_side = None
+    if project.base is not None:
+        base_side = _base_side(project, project.base, name, base_suite, compares, head, problems)
+    trusted = (base_side or head_side).baseline
+    where = f"{project.config.shown} [suite.{name}]"
+    arms = _typed_arms(project, head, where, problems)
+    for side_settings in {id(s): s for s in (head, rules)}.values():
+        problems.attempt(lambda side=side_settings: typed_policy(side.policy, where, project.root))  # type: ignore[misc]
+    _check_metrics(project.metrics, (head, rules), where, problems)
+    corpus = problems.attempt(
+        lambda: read_corpus(inside(project.root, head.corpus), head.corpus, head.reader, project.root)
+    )
+    cases: CaseSet | None = None
+    questions: tuple[QaCase, ...] | None = None
+    if corpus is not None:
+        gone = {page: sha for page, sha in (trusted.pages if trusted else {}).items() if page not in corpus.by_id}
+        cases = problems.attempt(lambda: _load_cases(project, head, corpus, gone))
+        if head.qa is not None:
+            qa = head.qa
+            questions = problems.attempt(lambda: load_qa(inside(project.root, qa), qa, corpus.by_id, gone))
+    left_out = problems.attempt(lambda: _left_out(head, args)) or ()
+    problems.raise_if_any()
+    assert corpus is not None
+    assert cases is not None
+    return Suite(
+        name=name,
+        settings=_with_rules(head, rules),
+        arms={arm: settings for arm, settings in arms.items() if arm not in left_out},
+        corpus=corpus,
+        cases=cases,
+        questions=questions,
+        head=head_side,
+        base=base_side,
+        left_out=left_out,
+    )
+
+
+def wants_baseline(args: argparse.Namespace, settings: SuiteSettings) -> bool:
+    """Whether this run is held against the suite's committed baseline: only the configured split is."""
+    if getattr(args, "no_baseline", False) or getattr(args, "against", None):
+        return False
+    return not getattr(args, "split", None) or args.split == "test" == settings.split
+
+
+def inside(root: Path, configured: str) -> Path:
+    """A configured path. In the Action it must resolve inside the repository; on a person's machine it is theirs."""
+    path = root / configured
+    workspace = os.environ.get("GITHUB_WORKSPACE")
+    if os.environ.get("GITHUB_ACTIONS") == "true" and workspace:
+        top = Path(workspace).resolve()
+        if not path.resolve().is_relative_to(top):
+            raise InputError(
+                Problem(configured, "leads out of the repository", "In the Action every path stays inside it.")
+            )
+    return path
+
+
+def _load_cases(project: Project, suite: SuiteSettings, corpus: Corpus, gone: Mapping[str, str]) -> CaseSet:
+    return load_cases(
+        [(inside(project.root, path), path) for path in suite.cases],
+        suite.split,
+        corpus.by_id,
+        {page.doc_id: page.fields for page in corpus.pages},
+        gone,
+    )
+
+
+def _with_rules(head: SuiteSettings, rules: SuiteSettings) -> SuiteSettings:
+    """The change's settings, with `gate` and `required` as the base has them."""
+    arms = {
+        name: arm.model_copy(update={"gate": rules.arms[name].gate, "required": rules.arms[name].required})
+        if name in rules.arms
+        else arm
+        for name, arm in head.arms.items()
+    }
+    return head.model_copy(update={"arms": arms})
+
+
+def _left_out(suite: SuiteSettings, args: argparse.Namespace) -> tuple[str, ...]:
+    wanted = getattr(args, "arm", None)
+    if not wanted:
+        return ()
+    raise_all(
+        [
+            Problem("--arm", f"no such arm ({name!r})", did_you_mean(name, suite.arms))
+            for name in wanted
+            if name not in suite.arms
+        ]
+    )
+    return tuple(name for name in suite.arms if name not in wanted)
+
+
+def _typed_arms(project: Project, suite: SuiteSettings, where: str, problems: Problems) -> dict[str, Any]:
+    """Each arm's settings as its own file's class."""
+    found = {}
+    for name, arm in suite.arms.items():
+        place = f"{where.removesuffix(']')}.arms.{name}]"
+        typed = problems.attempt(lambda arm=arm, place=place: typed_arm(arm, place, project.root))  # type: ignore[misc]
+        if typed is not None:
+            found[name] = typed
+    return found
+
+
+def typed_arm(arm: Any, where: str, root: Path | None) -> Any:
+    module = registry.load("arms", arm.type, where, root)
+    return config.typed(module.Settings, arm.raw(), where)
+
+
+def typed_policy(policy: Any, where: str, root: Path | None) -> tuple[Any, Any]:
+    """(the policy's module, its own settings)."""
+    place = f"{where.removesuffix(']')}.policy]"
+    module = registry.load("policies", policy.rule, place, root)
+    return module, config.typed(module.Settings, policy.raw(), place)
+
+
+def _check_metrics(metrics: Metrics, sides: Iterable[SuiteSettings], where: str, problems: Problems) -> None:
+    known = [metric.ROW for metric in metrics.values()]
+    place = f"{where.removesuffix(']')}.policy]"
+    for side in sides:
+        for name in side.policy.metrics:
+            problem = Problem(place, f"no such metric ({name!r})", did_you_mean(name, known))
+            if name not in known and problem not in problems.found:
+                problems.found.append(problem)
+
+
+def _head_side(
+    project: Project, name: str, suite: SuiteSettings, compares: bool, problems: Problems
+) -> Side:
+    if not compares:
+        return Side(suite)
+    path = project.root / suite.baseline
+    baseline = None
+    if path.exists() or path.is_symlink():
+        baseline = problems.attempt(
+            lambda: baselines.parse(
+                read_text(inside(project.root, suite.baseline), suite.baseline), suite.baseline, name, project.metrics
+            )
+        )
+    return Side(suite, baseline, _entries_here(project, suite.baseline, problems))
+
+
+def _entries_here(project: Project, baseline: str, problems: Problems) -> tuple[Entry, ...]:
+    shown = accepted_store.path_beside(baseline)
+    path = project.root / shown
+    if not path.exists():
+        return ()
+    return problems.attempt(lambda: accepted_store.parse(read_text(inside(project.root, shown), shown), shown)) or ()
+
+
+def _base_side(
+    project: Project,
+    base: git.Base,
+    name: str,
+    suite: SuiteSettings | None,
+    compares: bool,
+    head: SuiteSettings,
+    problems: Problems,
+) -> Side:
+    """The base's side of a suite; for a suite the base does not know, the change's settings without a baseline."""
+    if suite is None:
+        return Side(head)
+    if not compares:
+        return Side(suite)
+    text = base.read(suite.baseline)
+    shown = f"{suite.baseline} at {base.short}"
+    baseline = (
+        problems.attempt(lambda: baselines.parse(text, shown, name, project.metrics)) if text is not None else None
+    )
+    beside = accepted_store.path_beside(suite.baseline)
+    said = base.read(beside)
+    entries = problems.attempt(lambda: accepted_store.parse(said, f"{beside} at {base.short}")) if said else ()
+    return Side(suite, baseline, entries or ())
+
+
+def read_absent(project: Project, name: str, settings: SuiteSettings) -> tuple[Side, list[Entry]]:
+    """The base's side of a suite that the change dropped, and the entries of both trees that may accept it."""
+    assert project.base is not None
+    problems = Problems()
+    side = _base_side(project, project.base, name, settings, True, settings, problems)
+    here = _entries_here(project, settings.baseline, problems) if settings.policy.accept == "head" else ()
+    problems.raise_if_any()
+    return side, [*side.accepted, *here]

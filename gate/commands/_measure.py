@@ -1,0 +1,192 @@
+"""Building arms and measuring a suite with them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from gate import registry
+from gate.corpus.read import cut
+from gate.diagnosis import Diagnosis, diagnose
+from gate.errors import GateError, InputError, Problem, did_you_mean
+from gate.harness import Rows, evaluate
+from gate.model.case import Case, QaCase
+from gate.model.fingerprint import case_key, cases_version, corpus_version, label_digest, qa_version
+from gate.model.measurement import ArmMeasurement, Label, Meaning, Measurement
+from gate.model.metric import Metrics
+from gate.model.page import Chunk, Corpus
+from gate.model.ranking import Arm
+
+Progress = Callable[[], None]
+
+
+@dataclass(slots=True)
+class Workshop:
+    """Builds the arms of one suite; chunks and legs are made once and shared (gate.model.ranking.Materials)."""
+
+    corpus: Corpus
+    settings: Mapping[str, Any]
+    where: str
+    root: Path | None = None
+    _chunks: dict[str, tuple[Chunk, ...]] = field(default_factory=dict)
+    _arms: dict[str, Arm] = field(default_factory=dict)
+    _building: list[str] = field(default_factory=list)
+
+    def chunks(self, chunker: str | Mapping[str, Any] | None) -> Sequence[Chunk]:
+        key = json.dumps(chunker, sort_keys=True, default=str)
+        if key not in self._chunks:
+            self._chunks[key] = cut(self.corpus, chunker, self.where, self.root)
+        return self._chunks[key]
+
+    def arm(self, name: str) -> Arm:
+        if name in self._arms:
+            return self._arms[name]
+        if name not in self.settings:
+            raise InputError(Problem(self.where, f"no such arm ({name!r})", did_you_mean(name, self.settings)))
+        if name in self._building:
+            raise InputError(
+                Problem(self.where, f"arms need each other ({' -> '.join([*self._building, name])})", "Break the circle.")
+            )
+        self._building.append(name)
+        try:
+            settings = self.settings[name]
+            module = registry.load("arms", settings.type, self.where, self.root)
+            built: Arm = module.build(self, settings)
+        finally:
+            self._building.pop()
+        self._arms[name] = built
+        return built
+
+
+class Broken:
+    """Stands for an arm that could not be built: every query fails with the reason, so that none disappears."""
+
+    def __init__(self, reason: str) -> None:
+        self._reason = reason
+
+    def search(self, query: str, pool: int) -> Sequence[Any]:
+        raise BuildError(self._reason)
+
+
+class BuildError(RuntimeError):
+    """The arm could not be built."""
+
+
+def build(workshop: Workshop, name: str) -> Arm:
+    """The arm, or one that fails every query. A wrong setting is still an input error."""
+    try:
+        return workshop.arm(name)
+    except GateError:
+        raise
+    except Exception as fault:  # the user's packages and services may raise anything
+        return Broken(f"{type(fault).__name__}: {' '.join(str(fault).split())}")
+
+
+def label(case: Case) -> Label:
+    """A case as a measurement keeps it."""
+    return Label(kind=case.kind, query=case.query, relevant=dict(case.grades), sha256=label_digest(case_key(case)))
+
+
+def as_case(name: str, kept: Label) -> Case:
+    """A kept label as a case that can be asked again."""
+    return Case(id=name, query=kept.query, grades=kept.relevant, kind=kept.kind)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The change's own cases, and the base's where they differ (the same object where they do not)."""
+
+    now: Measurement
+    on_base: Measurement | None
+    unanswerable: int
+    without_tokens: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+def measure(
+    suite: str,
+    workshop: Workshop,
+    meaning: Meaning,
+    metrics: Metrics,
+    cases: Sequence[Case],
+    questions: Sequence[QaCase] | None,
+    trusted: Measurement | None,
+    progress: Progress = lambda: None,
+) -> Measured:
+    """Ask every arm every case, and the trusted baseline's cases that were removed or relabelled as well."""
+    labels = {case.id: label(case) for case in cases}
+    old = {
+        name: kept
+        for name, kept in (trusted.cases if trusted is not None else {}).items()
+        if name not in labels or labels[name].sha256 != kept.sha256
+    }
+    arms: dict[str, ArmMeasurement] = {}
+    over_base: dict[str, ArmMeasurement] = {}
+    unanswerable = 0
+    without_tokens = {}
+    for name, settings in workshop.settings.items():
+        arm = build(workshop, name)
+        rows = evaluate(arm, cases, meaning, metrics, progress)
+        old_rows = evaluate(arm, [as_case(n, kept) for n, kept in old.items()], meaning, metrics, progress)
+        diagnosis = diagnose(arm, questions or (), meaning, progress)
+        unanswerable = diagnosis.unanswerable
+        tokens = getattr(arm, "tokens", None)
+        if tokens is not None and (empty := tuple(case.id for case in cases if not tokens(case.query))):
+            without_tokens[name] = empty
+        arms[name] = _arm(settings, workshop.corpus, rows, diagnosis)
+        if trusted is not None:
+            over_base[name] = _arm(settings, workshop.corpus, _over(trusted.cases, rows, old_rows), diagnosis)
+    now = Measurement(
+        suite=suite,
+        settings=meaning,
+        cases_version=cases_version(cases),
+        qa_version=qa_version(questions) if questions is not None else None,
+        corpus_version=corpus_version(workshop.corpus.hashes),
+        cases=labels,
+        pages=dict(workshop.corpus.hashes),
+        arms=arms,
+    )
+    on_base = None
+    if trusted is not None:
+        on_base = now
+        if now.cases_version != trusted.cases_version:
+            on_base = now.model_copy(
+                update={"cases": trusted.cases, "cases_version": trusted.cases_version, "arms": over_base}
+            )
+    return Measured(now, on_base, unanswerable, without_tokens)
+
+
+def _over(names: Iterable[str], rows: Rows, old: Rows) -> Rows:
+    """The rows of the base's cases: asked again where they differ, the change's own where they are the same."""
+    kept = list(names)
+    both = {name: old.rows.get(name, rows.rows.get(name)) for name in kept if name not in old.failed}
+    return Rows(
+        {name: row for name, row in both.items() if row is not None},
+        {
+            name: old.failed.get(name) or rows.failed[name]
+            for name in kept
+            if name in old.failed or (name in rows.failed and name not in old.rows)
+        },
+    )
+
+
+def _arm(settings: Any, corpus: Corpus, rows: Rows, diagnosis: Diagnosis) -> ArmMeasurement:
+    return ArmMeasurement(
+        settings=own_settings(settings, corpus),
+        rows=dict(rows.rows),
+        questions=dict(diagnosis.questions),
+        failed=dict(rows.failed),
+        failed_questions=dict(diagnosis.failed),
+    )
+
+
+def own_settings(settings: Any, corpus: Corpus) -> dict[str, Any]:
+    """An arm's settings as a baseline keeps them: all of them, defaults too, without the rules about it."""
+    value: dict[str, Any] = settings.model_dump(mode="json")
+    for rule in ("gate", "required"):
+        value.pop(rule, None)
+    if value.get("chunker", "") is None:
+        value["chunker"] = corpus.chunker
+    return value

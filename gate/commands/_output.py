@@ -1,0 +1,67 @@
+"""Where a report goes: the terminal, --json, --markdown. `-` is standard output, which then carries nothing else."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gate.errors import InputError, Problem
+
+if TYPE_CHECKING:
+    from gate.model.report import Report
+
+
+def colour() -> bool:
+    """Colour only on a terminal, and never against NO_COLOR or a dumb terminal."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def emit(text: str) -> None:
+    """Write to standard output. A reader that went away (`gate run | head`) must not change the exit code."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # What is still buffered goes nowhere, so that Python does not complain again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def check_targets(args: argparse.Namespace) -> None:
+    """Refuse before measuring what could not be written after it."""
+    if args.json == "-" and args.markdown == "-":
+        raise InputError(Problem("--json -, --markdown -", "both want standard output", "Give one of them a file."))
+    for flag in ("json", "markdown"):
+        target = getattr(args, flag)
+        if target and target != "-":
+            path = Path(target)
+            if path.is_dir():
+                raise InputError(Problem(f"--{flag} {target}", "is a folder", "Name a file."))
+            if not path.parent.exists():
+                raise InputError(Problem(f"--{flag} {target}", "its folder does not exist", "Create it first."))
+
+
+def write(args: argparse.Namespace, report: Report) -> None:
+    """Write the report to where the flags say; the terminal gets the table unless standard output is taken."""
+    from gate.store import canonical, reports
+
+    if args.json:
+        text = reports.dumps(report)
+        if args.json == "-":
+            emit(text)
+        else:
+            canonical.write_text(Path(args.json), text, args.json)
+    if args.markdown:
+        from gate.report import render
+
+        text = "\n".join(render.comment(report, suite) for suite in report.suites)
+        if args.markdown == "-":
+            emit(text)
+        else:
+            canonical.write_text(Path(args.markdown), text, args.markdown)
+    if "-" not in (args.json, args.markdown):
+        from gate.report import render
+
+        emit(render.console(report, colour=colour()))

@@ -1,0 +1,111 @@
+"""The whole of a measuring run: load all, measure all, judge all. Shared by the verbs, so that each stays thin."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gate.commands._flags import wanted_suites
+from gate.commands._judge import absent_suite, judge
+from gate.commands._load import Problems, Project, Suite, load_suite, open_project, select_suites
+from gate.commands._measure import Measured, Workshop, measure
+from gate.commands._progress import Progress
+from gate.model.measurement import Measurement
+from gate.summary import whole_report
+
+if TYPE_CHECKING:
+    from gate.model.report import Report, SuiteReport
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a run leaves behind: the report, and per suite the loaded inputs, the arms and the measurement."""
+
+    project: Project
+    report: Report
+    suites: dict[str, Suite] = field(default_factory=dict)
+    workshops: dict[str, Workshop] = field(default_factory=dict)
+    measured: dict[str, Measured] = field(default_factory=dict)
+
+
+def load_all(project: Project, args: argparse.Namespace) -> tuple[dict[str, Suite], list[str]]:
+    """The selected suites of the change, loaded, and the names of those that only the base has."""
+    problems = Problems()
+    suites: dict[str, Suite] = {}
+    absent = []
+    for name in select_suites(project, wanted_suites(args)):
+        if name not in project.config.settings.suite:
+            absent.append(name)
+            continue
+        loaded = problems.attempt(lambda name=name: load_suite(project, name, args))  # type: ignore[misc]
+        if loaded is not None:
+            suites[name] = loaded
+    problems.raise_if_any()
+    return suites, absent
+
+
+def execute(args: argparse.Namespace) -> Outcome:
+    """Load, measure and judge the selected suites."""
+    project = open_project(args)
+    suites, absent = load_all(project, args)
+    outcome_measured: dict[str, Measured] = {}
+    workshops: dict[str, Workshop] = {}
+    reports: dict[str, SuiteReport] = {}
+    seconds: dict[str, float] = {}
+    against = read_against(project, suites, args)
+    for name, suite in suites.items():
+        started = time.perf_counter()
+        workshop = Workshop(suite.corpus, suite.arms, f"{project.config.shown} [suite.{name}]", project.root)
+        total = len(suite.arms) * (len(suite.cases.cases) + len(suite.questions or ()))
+        with Progress(name, total) as progress:
+            measured = measure(
+                name,
+                workshop,
+                suite.settings.meaning,
+                project.metrics,
+                suite.cases.cases,
+                suite.questions,
+                against.get(name) or suite.trusted,
+                progress,
+            )
+        reports[name] = judge(project, suite, measured, args, against.get(name))
+        seconds[name] = round(time.perf_counter() - started, 3)
+        outcome_measured[name], workshops[name] = measured, workshop
+    for name in absent:
+        reports[name] = absent_suite(project, name)
+    order = select_suites(project, wanted_suites(args))
+    report = whole_report([reports[name] for name in order if name in reports])
+    report = report.model_copy(update={"environment": environment(seconds)})
+    return Outcome(project, report, suites, workshops, outcome_measured)
+
+
+def read_against(project: Project, suites: Mapping[str, Suite], args: argparse.Namespace) -> dict[str, Measurement]:
+    """The measurements that --against names, by suite."""
+    if not getattr(args, "against", None):
+        return {}
+    from gate.store import reports
+
+    path = Path(args.against)
+    return {name: reports.measurement(path, args.against, name, project.metrics) for name in suites}
+
+
+def environment(seconds: Mapping[str, float]) -> object:
+    """What may differ from machine to machine. Versions are read from what is loaded: nothing is imported for it."""
+    import platform
+    import sys
+
+    from gate import __version__
+    from gate.model.report import Environment
+
+    packages = {
+        name: str(module.__version__)
+        for name in ("numpy", "pydantic", "rank_bm25")
+        if (module := sys.modules.get(name)) is not None and hasattr(module, "__version__")
+    }
+    return Environment(
+        gate=__version__, python=platform.python_version(), packages=packages, seconds=dict(seconds)
+    )

@@ -1,0 +1,220 @@
+"""gate baseline: record what is measured now as the committed baseline, and a reason for every case it lowers."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from gate.commands import _flags
+
+if TYPE_CHECKING:
+    from gate.commands._load import Project
+    from gate.model.accepted import Entry
+    from gate.model.measurement import Measurement
+    from gate.model.settings import SuiteSettings
+
+HELP = "record the baseline, with a reason for every case it lowers"
+EXAMPLES = """\
+examples:
+  gate baseline                         every suite of gate.toml
+  gate baseline orbit                   one suite
+  gate baseline orbit --reason "pages on 2.x were retired"
+  gate baseline --from-report report.json      take what a run in CI measured
+
+A case that would score lower than in the baseline of the base (--base, else the commit that is checked out, else the
+file) needs --reason; it is written to baselines/<suite>.accepted.toml, where a reviewer reads it.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="SUITE", nargs="*", help="the suites to record (default: all)")
+    _flags.add_config(parser)
+    parser.add_argument("--reason", metavar="TEXT", default=None, help="why cases are lowered, in one line")
+    parser.add_argument("--base", metavar="REF", default=None, help="the commit whose baseline lowered cases are told from")
+    parser.add_argument(
+        "--from-report", metavar="FILE", default=None, help="take a report or candidate baseline instead of measuring"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    from gate.commands import _output
+    from gate.commands._load import open_project
+    from gate.errors import InputError, Problem
+
+    if args.reason is not None and ("\n" in args.reason or not args.reason.strip()):
+        raise InputError(Problem("--reason", "must be one line of text", "Say why in one sentence."))
+    args.suite = [*(args.suite or []), *args.name] or None
+    reference, args.base = args.base, None
+    project = open_project(args)
+    fresh = _recorded(args, project) if args.from_report else _measured(args)
+    writes = [_prepare(project, name, now, reference, args.reason) for name, now in fresh.items()]
+    problems = [problem for write in writes for problem in write.problems]
+    if problems:
+        raise InputError(problems)
+    for write in writes:
+        write.commit()
+        _output.emit(write.said)
+    return 0
+
+
+def _measured(args: argparse.Namespace) -> dict[str, Measurement]:
+    """Measure the suites afresh. A baseline is only recorded from a whole measurement."""
+    from gate.commands._pipeline import execute
+    from gate.errors import NotMeasuredError, Problem
+    from gate.model.verdict import Level
+
+    args.no_baseline, args.against, args.split, args.arm = True, None, None, None
+    outcome = execute(args)
+    failed = [
+        Problem(f"suite '{suite.suite}'", finding.text, "A baseline needs every case measured; nothing was written.")
+        for suite in outcome.report.suites
+        for finding in suite.findings
+        if finding.level in (Level.NOT_MEASURED, Level.PARTIAL)
+    ]
+    if failed:
+        raise NotMeasuredError(failed)
+    return {name: measured.now for name, measured in outcome.measured.items()}
+
+
+def _recorded(args: argparse.Namespace, project: Project) -> dict[str, Measurement]:
+    """The measurements of a report file, for the suites that were asked for."""
+    from pathlib import Path
+
+    from gate.commands._load import select_suites
+    from gate.errors import InputError, Problem
+    from gate.store import reports
+
+    found = reports.measurements(Path(args.from_report), args.from_report, project.metrics)
+    wanted = select_suites(project, args.suite) if args.suite else [n for n in project.config.settings.suite if n in found]
+    missing = [name for name in wanted if name not in found]
+    if missing or not wanted:
+        raise InputError(
+            Problem(args.from_report, f"has no suite {', '.join(map(repr, missing)) or 'of this gate.toml'}", "Name another file.")
+        )
+    broken = [name for name in wanted if not all(arm.complete for arm in found[name].arms.values())]
+    if broken:
+        raise InputError(
+            Problem(args.from_report, f"did not measure every case of {', '.join(broken)}", "Measure again first.")
+        )
+    other = [n for n in wanted if found[n].settings != project.config.settings.suite[n].meaning]
+    if other:
+        raise InputError(
+            Problem(args.from_report, f"measured {', '.join(other)} under other settings than gate.toml", "Measure again.")
+        )
+    return {name: found[name] for name in wanted}
+
+
+class _Write:
+    """One suite's files, ready to be written, or the problems that forbid it."""
+
+    def __init__(self, project: Project, name: str, now: Measurement) -> None:
+        self.problems: list[object] = []
+        self.said = ""
+        self.entries: tuple[Entry, ...] | None = None
+        self._project, self._name, self._now = project, name, now
+
+    @property
+    def settings(self) -> SuiteSettings:
+        return self._project.config.settings.suite[self._name]
+
+    def commit(self) -> None:
+        from gate.commands._load import inside
+        from gate.store import accepted, baselines, canonical
+
+        root, shown = self._project.root, self.settings.baseline
+        baselines.write(inside(root, shown), self._now, shown)
+        if self.entries is not None:
+            beside = accepted.path_beside(shown)
+            canonical.write_text(inside(root, beside), accepted.dumps(self.entries), beside)
+
+
+def _prepare(project: Project, name: str, now: Measurement, reference: str | None, reason: str | None) -> _Write:
+    from gate.errors import Problem
+    from gate.model.accepted import Entry
+    from gate.store.accepted import path_beside
+
+    write = _Write(project, name, now)
+    shown = write.settings.baseline
+    before, kept = _reference(project, name, reference)
+    lowered = lowered_cases(now, before) if before is not None else {}
+    unexplained = {pair for pair in lowered if reason is None and pair not in kept}
+    if unexplained:
+        said = ", ".join(f"{case} ({arm})" for arm, case in sorted(unexplained)[:8])
+        write.problems.append(
+            Problem(shown, f"{len(unexplained)} cases would be lowered: {said}", f"Say why: gate baseline {name} --reason \"...\"")
+        )
+        return write
+    if before is not None and lowered:
+        entries = {
+            (arm, case): Entry(
+                what="case",
+                name=case,
+                arm=arm,
+                reason=reason if reason is not None else kept[arm, case].reason,
+                case_sha256=before.cases[case].sha256,
+                baseline_sha256=before.sha256(),
+            )
+            for arm, case in sorted(lowered)
+        }
+        write.entries = tuple(entries.values())
+        write.said = f"wrote {path_beside(shown)}: {len(entries)} accepted losses\n"
+    write.said = f"wrote {shown}: {_summary(now, before)}\n{write.said}"
+    return write
+
+
+def _summary(now: Measurement, before: Measurement | None) -> str:
+    from gate.compare import case_changes
+    from gate.model.fingerprint import shown
+
+    text = f"{shown(now.cases_version)}, {len(now.arms)} arm{'s' if len(now.arms) != 1 else ''}"
+    changes = case_changes(now.cases, before.cases) if before is not None else None
+    return f"{text} ({changes})" if changes else text
+
+
+def lowered_cases(now: Measurement, before: Measurement) -> dict[tuple[str, str], float]:
+    """(arm, case) -> how much lower it scores, on any metric, for cases that both hold under the same labels."""
+    from gate.model.comparison import DUST
+
+    found = {}
+    for arm, recorded in before.arms.items():
+        if arm not in now.arms:
+            continue
+        for case, row in recorded.rows.items():
+            same = case in now.cases and now.cases[case].sha256 == before.cases[case].sha256
+            again = now.arms[arm].rows.get(case)
+            if not same or again is None:
+                continue
+            fall = min((again.scores[m] - v for m, v in row.scores.items() if m in again.scores), default=0.0)
+            if fall < -DUST:
+                found[arm, case] = fall
+    return found
+
+
+def _reference(
+    project: Project, name: str, reference: str | None
+) -> tuple[Measurement | None, Mapping[tuple[str, str], Entry]]:
+    """The baseline that lowered cases are told from, and the reasons already written against it.
+
+    --base, else the commit that is checked out, else the file: a second refresh on one branch must not forget what
+    the first one lowered. A file that cannot be read any more is no reference; it is about to be replaced.
+    """
+    from gate.commands._load import inside
+    from gate.errors import InputError
+    from gate.store import accepted, baselines, git
+    from gate.store.text import read_text
+
+    shown = project.config.settings.suite[name].baseline
+    base = git.open_base(project.root, reference) if reference else git.head(project.root)
+    text = base.read(shown) if base is not None else None
+    path = project.root / shown
+    try:
+        if text is None and path.exists():
+            text = read_text(inside(project.root, shown), shown)
+        before = baselines.parse(text, shown, name, project.metrics) if text is not None else None
+        beside = project.root / accepted.path_beside(shown)
+        entries = accepted.parse(read_text(beside, beside.name), beside.name) if beside.exists() else ()
+    except InputError:
+        return None, {}
+    digest = before.sha256() if before is not None else ""
+    return before, {(e.arm or "", e.name): e for e in entries if e.what == "case" and e.baseline_sha256 == digest}

@@ -1,0 +1,89 @@
+"""gate check: everything that can be wrong before anything is measured."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from gate.commands import _flags
+
+if TYPE_CHECKING:
+    from gate.commands._load import Suite
+
+HELP = "lint config, corpus, cases, QA gold and baselines without measuring"
+EXAMPLES = """\
+examples:
+  gate check                      all suites
+  gate check --suite orbit --json -
+
+exit codes: 0 nothing wrong; 2 something is, all of it is listed
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    _flags.add_config(parser)
+    parser.add_argument("--json", metavar="FILE", default=None, help="write the findings as JSON ('-': standard output)")
+
+
+def run(args: argparse.Namespace) -> int:
+    from pathlib import Path
+
+    from gate.commands import _output
+    from gate.commands._load import open_project
+    from gate.commands._pipeline import load_all
+    from gate.errors import InputError
+    from gate.report.escape import terminal
+    from gate.store import canonical
+
+    value: dict[str, Any] = {"problems": [], "suites": {}}
+    fault: InputError | None = None
+    try:
+        suites, _ = load_all(open_project(args), args)
+        value["suites"] = {name: describe(suite) for name, suite in suites.items()}
+    except InputError as found:
+        fault = found
+        value["problems"] = [{"where": p.where, "what": p.what, "todo": p.todo} for p in found.problems]
+    if args.json == "-":
+        _output.emit(canonical.dumps(value, sort=False))
+    elif args.json:
+        canonical.write_text(Path(args.json), canonical.dumps(value, sort=False), args.json)
+    if fault is not None:
+        raise fault
+    if args.json != "-":
+        for name, one in value["suites"].items():
+            kinds = ", ".join(f"{kind} {n}" for kind, n in one["kinds"].items())
+            _output.emit(f"{name}: ok. {one['pages']} pages, {one['cases']} cases in {one['split']} ({terminal(kinds)})\n")
+            for text in one["notices"]:
+                _output.emit(f"  {terminal(text)}\n")
+    return 0
+
+
+def describe(suite: Suite) -> dict[str, Any]:
+    """Counts, and what is worth a second look although nothing is wrong."""
+    from collections import Counter
+
+    from gate.compare import case_changes
+    from gate.commands._measure import label
+    from gate.model.report import SMALL_SAMPLE
+
+    kinds = Counter(case.kind for case in suite.cases.cases)
+    notices = list(suite.cases.notices)
+    notices += [
+        f"the kind '{kind}' has {n} case{'s' if n != 1 else ''} in this split: too few to read much into"
+        for kind, n in sorted(kinds.items())
+        if n < SMALL_SAMPLE
+    ]
+    if suite.trusted is None:
+        notices.append(f"no baseline at {suite.settings.baseline}: record one with 'gate baseline {suite.name}'")
+    else:
+        changes = case_changes({case.id: label(case) for case in suite.cases.cases}, suite.trusted.cases)
+        if changes:
+            notices.append(f"the cases differ from the baseline's ({changes}): refresh with 'gate baseline {suite.name}'")
+    return {
+        "pages": len(suite.corpus.pages),
+        "cases": len(suite.cases.cases),
+        "split": suite.settings.split,
+        "kinds": dict(sorted(kinds.items())),
+        "questions": None if suite.questions is None else len(suite.questions),
+        "notices": notices,
+    }
