@@ -73,7 +73,7 @@ def ours(texts: list[str]) -> Search:
     chunks = [Chunk(str(number), str(number), text) for number, text in enumerate(texts)]
 
     class Corpus:
-        def chunks(self, chunker: Any) -> list[Chunk]:
+        def chunks(self, _chunker: Any) -> list[Chunk]:
             return chunks
 
         def arm(self, name: str) -> Any:
@@ -98,7 +98,7 @@ def rank_bm25(texts: list[str]) -> Search:
 
 
 def bm25s(texts: list[str]) -> Search:
-    import bm25s as peer
+    import bm25s as peer  # type: ignore[import-untyped]
 
     from gate.arms._tokens import ascii_tokens
 
@@ -109,7 +109,9 @@ def bm25s(texts: list[str]) -> Search:
         found = []
         for query in queries:
             tokens = [list(dict.fromkeys(ascii_tokens(query)))]
-            found.append(index.retrieve(tokens, k=min(pool, len(texts)), show_progress=False).documents[0].tolist())
+            found.append(
+                index.retrieve(tokens, k=min(pool, len(texts)), show_progress=False).documents[0].tolist()
+            )
         return found
 
     return search
@@ -136,13 +138,16 @@ def tantivy(texts: list[str]) -> Search:
     def prepared(query: str) -> Any:
         if query not in made:
             terms = dict.fromkeys(ascii_tokens(query))
-            parts = [(peer.Occur.Should, peer.Query.term_query(built, "text", term, "freq")) for term in terms]
+            parts = [
+                (peer.Occur.Should, peer.Query.term_query(built, "text", term, "freq")) for term in terms
+            ]
             made[query] = peer.Query.boolean_query(parts)
         return made[query]
 
     def search(queries: list[str], pool: int) -> list[list[int]]:
         return [
-            [address.doc for _, address in searcher.search(prepared(query), pool, count=False).hits] for query in queries
+            [address.doc for _, address in searcher.search(prepared(query), pool, count=False).hits]
+            for query in queries
         ]
 
     return search
@@ -156,7 +161,9 @@ def texts_of(corpus: str, queries: int) -> tuple[list[str], list[str]]:
 
 
 def resident() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform != "darwin" else 1024**2)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (
+        1024 if sys.platform != "darwin" else 1024**2
+    )
 
 
 def timed(engine: str, corpus: str, queries: int, pool: int) -> dict[str, float]:
@@ -170,7 +177,7 @@ def timed(engine: str, corpus: str, queries: int, pool: int) -> dict[str, float]
     build = time.perf_counter() - start
     growth = resident() - before
     search(asked[:20], pool)
-    rounds = []
+    rounds: list[float] = []
     while len(rounds) < 3 or (len(rounds) < 15 and sum(rounds) < 3):
         start = time.perf_counter()
         search(asked, pool)
@@ -190,9 +197,15 @@ def traced(engine: str, corpus: str, queries: int) -> dict[str, float]:
 
 def apart(*arguments: str) -> dict[str, float]:
     """Run one measurement in a fresh process with one thread."""
-    one = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS", "RAYON_NUM_THREADS")}
+    one = dict.fromkeys(
+        ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS", "RAYON_NUM_THREADS"), "1"
+    )
     ran = subprocess.run(
-        [sys.executable, __file__, "--one", *arguments], env=os.environ | one, capture_output=True, text=True, check=False
+        [sys.executable, __file__, "--one", *arguments],
+        env=os.environ | one,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if ran.returncode:
         raise RuntimeError(ran.stderr.strip().splitlines()[-1])
@@ -222,7 +235,9 @@ def main() -> None:
     present = [name for name in COLLECTIONS if (shared_folder() / name).is_dir()]
     if not present:
         print(f"no collections in {shared_folder()}: skipped")
-    print(f"{'corpus':<16}{'engine':<11}{'build s':>9}{'ms/query':>10}{'x ours':>8}{'index MB':>10}{'peak MB':>9}{'RSS +MB':>9}")
+    print(
+        f"{'corpus':<16}{'engine':<11}{'build s':>9}{'ms/query':>10}{'x ours':>8}{'index MB':>10}{'peak MB':>9}{'RSS +MB':>9}"
+    )
     rest = ["--queries", str(options.queries), "--pool", str(options.pool)]
     for corpus in corpora + present:
         base = 0.0
@@ -236,7 +251,9 @@ def main() -> None:
                 print(f"{corpus:<16}{engine:<11}  skipped: {fault}")
                 continue
             base = base or row["query"]
-            memory = f"{row['index']:>10.1f}{row['peak']:>9.1f}" if engine != "tantivy" else f"{'-':>10}{'-':>9}"
+            memory = (
+                f"{row['index']:>10.1f}{row['peak']:>9.1f}" if engine != "tantivy" else f"{'-':>10}{'-':>9}"
+            )
             print(
                 f"{corpus:<16}{engine:<11}{row['build']:>9.2f}{row['query']:>10.3f}{row['query'] / base:>8.2f}"
                 f"{memory}{row['rss']:>9.1f}",

@@ -31,9 +31,9 @@ from gate.arms._tokens import Tokenizer
 Ints = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]
 
-_BLOCK_TOKENS = 1 << 16  # tokens that are sorted at once; bounds the extra memory of a build
+_BLOCK_TOKENS = 1 << 15  # tokens that are sorted at once; bounds the extra memory of a build
 _CHUNK_BITS = 16  # of a sort key; bounds the chunks of a block
-_FEW_POSTINGS = 20_000  # up to here adding everything up is quicker than pruning
+_FEW_POSTINGS = 100_000  # up to here adding everything up is quicker than pruning
 _SLACK = 1e-9  # relative; far above what the order of a sum can change, far below what costs speed
 
 
@@ -75,10 +75,10 @@ class Postings:
         for block in blocks:
             df[block.terms[block.starts]] += block.runs
         self._starts = np.concatenate(([0], np.cumsum(df)))
-        log = {each: self.idf(each) for each in np.unique(df).tolist()}
-        idf = np.array([log[each] for each in df.tolist()])
-        total = sum(lengths)
-        norm = k1 * (1 - b + b * np.array(lengths, np.float64) / (total / self.size)) if total else np.zeros(self.size)
+        idfs = {each: self.idf(each) for each in set(df.tolist())}
+        idf = np.array([idfs[each] for each in df.tolist()])
+        mean = sum(lengths) / self.size if blocks else 1.0  # without a token there is nothing to score
+        norm = k1 * (1 - b + b * np.array(lengths, np.float64) / mean)
 
         self._chunks = np.empty(self._starts[-1], np.int32)
         self._weights = np.empty(self._starts[-1], np.float64)
@@ -110,18 +110,15 @@ class Postings:
     def best(self, tokens: Iterable[str], pool: int) -> list[Scored]:
         """The `pool` chunks of highest score, best first, ties in corpus order; only chunks with a score above 0."""
         lists = [self._list(term) for term in dict.fromkeys(tokens) if term in self._numbers]
+        if not lists:
+            return []
         if sum(len(each.chunks) for each in lists) <= _FEW_POSTINGS:
-            dense = np.zeros(self.size)
-            for each in lists:
-                dense[each.chunks] += each.weights
-            chunks = np.flatnonzero(dense)
-            scores = dense[chunks]
+            chunks, scores = _everywhere(lists, self.size)
         else:
-            candidates = _candidates(lists, self.size, pool)
-            chunks = candidates.astype(np.intp)
-            scores = np.zeros(len(candidates))
+            chunks = _candidates(lists, self.size, pool)
+            scores = np.zeros(len(chunks))
             for each in lists:
-                scores += _at(each, candidates)
+                scores += _at(each, chunks)
         if len(scores) > pool:
             kept = np.flatnonzero(scores >= _kth(scores, pool))
             chunks, scores = chunks[kept], scores[kept]
@@ -182,21 +179,41 @@ def _kth(scores: Floats, pool: int) -> float:
     return float(np.partition(scores, len(scores) - pool)[len(scores) - pool])
 
 
+def _everywhere(lists: Sequence[_List], size: int) -> tuple[Ints, Floats]:
+    """All chunks that hold a term, ascending, with their scores.
+
+    bincount adds the weights of a chunk one by one, in the order given: that of the query's terms.
+    """
+    chunks = np.concatenate([each.chunks for each in lists])
+    weights = np.concatenate([each.weights for each in lists])
+    scores = np.bincount(chunks, weights, size)
+    found = np.flatnonzero(scores > 0)
+    return found.astype(np.int32), scores[found]
+
+
 def _candidates(lists: Sequence[_List], size: int, pool: int) -> Ints:
     """Chunks, ascending, among which the best `pool` certainly are, ties included.
 
-    `floor` is at most the final score at rank `pool`: some list has that many chunks whose sum so far reaches it.
+    `floor` never exceeds the final score at rank `pool`: so many chunks already have sums that reach it. `rest` is
+    the most that the lists not yet added can give to any chunk.
     """
-    partial = np.zeros(size)
     heaviest_first = sorted(lists, key=lambda each: each.bound, reverse=True)
-    rest, floor = math.fsum(each.bound for each in lists), 0.0
-    for number, each in enumerate(heaviest_first, 1):
-        sums = partial[each.chunks] + each.weights
-        partial[each.chunks] = sums
-        rest = math.fsum(later.bound for later in heaviest_first[number:])
+    rests = [math.fsum(each.bound for each in heaviest_first[number + 1 :]) for number in range(len(lists))]
+    partial, floor, added = np.zeros(size), 0.0, 0
+    for each, rest in zip(heaviest_first, rests, strict=True):
+        np.add.at(partial, each.chunks, each.weights)
+        added += 1
+        sums = partial[each.chunks]
         if len(sums) >= pool and sums.max() > max(rest, floor):
             floor = max(floor, _kth(sums, pool) * (1 - _SLACK))
         if rest < floor:
             break
-    reach = floor - rest
-    return np.flatnonzero(partial >= reach if reach > 0 else partial).astype(np.int32)
+    # Untouched chunks are out of reach from here on: only candidates need the remaining lists.
+    chunks = np.flatnonzero(partial > max(0.0, floor - rests[added - 1]) * (1 - _SLACK)).astype(np.int32)
+    sums = partial[chunks]
+    for each, rest in zip(heaviest_first[added:], rests[added:], strict=True):
+        sums += _at(each, chunks)
+        floor = max(floor, _kth(sums, pool) * (1 - _SLACK))
+        kept = sums >= floor - rest
+        chunks, sums = chunks[kept], sums[kept]
+    return chunks

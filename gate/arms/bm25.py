@@ -71,7 +71,7 @@ def build(materials: Materials, settings: Settings) -> KeywordArm:
     chunks = materials.chunks(settings.chunker)
     tokenize = TOKENIZERS[settings.tokenizer]
     if settings.variant == "formula":
-        from gate.arms._postings import Postings  # noqa: PLC0415 (numpy only once something is searched)
+        from gate.arms._postings import Postings
 
         index = Postings((chunk.text for chunk in chunks), tokenize, k1=settings.k1, b=settings.b)
         return FormulaArm(chunks, tokenize, index)
@@ -129,7 +129,7 @@ class LibraryArm(_Chunks):
     """A scorer of rank-bm25 with its own further constants (epsilon, delta)."""
 
     def __init__(self, chunks: Sequence[Chunk], tokenize: Tokenizer, settings: Settings) -> None:
-        import rank_bm25  # noqa: PLC0415 (imports numpy and multiprocessing)
+        import rank_bm25
 
         super().__init__(chunks, tokenize)
         corpus = [tokenize(chunk.text) for chunk in chunks]

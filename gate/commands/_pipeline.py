@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +14,7 @@ from gate.commands._load import Problems, Project, Suite, load_suite, open_proje
 from gate.commands._measure import Measured, Workshop, measure
 from gate.commands._progress import Progress
 from gate.model.measurement import Measurement
+from gate.model.report import Environment
 from gate.summary import whole_report
 
 if TYPE_CHECKING:
@@ -55,10 +55,8 @@ def execute(args: argparse.Namespace) -> Outcome:
     outcome_measured: dict[str, Measured] = {}
     workshops: dict[str, Workshop] = {}
     reports: dict[str, SuiteReport] = {}
-    seconds: dict[str, float] = {}
     against = read_against(project, suites, args)
     for name, suite in suites.items():
-        started = time.perf_counter()
         workshop = Workshop(suite.corpus, suite.arms, f"{project.config.shown} [suite.{name}]", project.root)
         total = len(suite.arms) * (len(suite.cases.cases) + len(suite.questions or ()))
         with Progress(name, total) as progress:
@@ -73,13 +71,12 @@ def execute(args: argparse.Namespace) -> Outcome:
                 progress,
             )
         reports[name] = judge(project, suite, measured, args, against.get(name))
-        seconds[name] = round(time.perf_counter() - started, 3)
         outcome_measured[name], workshops[name] = measured, workshop
     for name in absent:
         reports[name] = absent_suite(project, name)
     order = select_suites(project, wanted_suites(args))
     report = whole_report([reports[name] for name in order if name in reports])
-    report = report.model_copy(update={"environment": environment(seconds)})
+    report = report.model_copy(update={"environment": environment()})
     return Outcome(project, report, suites, workshops, outcome_measured)
 
 
@@ -93,19 +90,16 @@ def read_against(project: Project, suites: Mapping[str, Suite], args: argparse.N
     return {name: reports.measurement(path, args.against, name, project.metrics) for name in suites}
 
 
-def environment(seconds: Mapping[str, float]) -> object:
+def environment() -> Environment:
     """What may differ from machine to machine. Versions are read from what is loaded: nothing is imported for it."""
     import platform
     import sys
 
     from gate import __version__
-    from gate.model.report import Environment
 
     packages = {
         name: str(module.__version__)
         for name in ("numpy", "pydantic", "rank_bm25")
         if (module := sys.modules.get(name)) is not None and hasattr(module, "__version__")
     }
-    return Environment(
-        gate=__version__, python=platform.python_version(), packages=packages, seconds=dict(seconds)
-    )
+    return Environment(gate=__version__, python=platform.python_version(), packages=packages)

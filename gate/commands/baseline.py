@@ -10,6 +10,7 @@ from gate.commands import _flags
 
 if TYPE_CHECKING:
     from gate.commands._load import Project
+    from gate.errors import Problem
     from gate.model.accepted import Entry
     from gate.model.measurement import Measurement
     from gate.model.settings import SuiteSettings
@@ -109,7 +110,7 @@ class _Write:
     """One suite's files, ready to be written, or the problems that forbid it."""
 
     def __init__(self, project: Project, name: str, now: Measurement) -> None:
-        self.problems: list[object] = []
+        self.problems: list[Problem] = []
         self.said = ""
         self.entries: tuple[Entry, ...] | None = None
         self._project, self._name, self._now = project, name, now

@@ -91,6 +91,7 @@ def cut(
     settings = options if model is None else _settings(model, {**options, "type": name}, where)
     chunks: list[Chunk] = []
     for page in corpus.pages:
+        found: Sequence[str | Chunk]
         if ":" in name:
             found = _texts(_guarded(chunk, f"chunker {name!r}", where, page, settings), name, page, where)
         else:

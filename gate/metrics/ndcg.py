@@ -1,7 +1,9 @@
 """nDCG@k: graded relevance, discounted by position, as a share of the best order the labels allow."""
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from math import fsum, log2
+from operator import truediv
 
 from gate.metrics._checks import check
 
@@ -26,14 +28,18 @@ def score(ranked: Sequence[str], grades: Mapping[str, int], k: int) -> float:
     0.651
     """
     check(grades, k)
-    # fsum, not sum: from Python 3.12 on sum() rounds otherwise than before, and a score must not depend on that.
-    gained = fsum(
-        grades[page] / log2(rank + 1) for rank, page in enumerate(ranked[:k], start=1) if page in grades
-    )
+    gains = [grades.get(page, 0) for page in ranked[:k]]
     best = sorted(grades.values(), reverse=True)[:k]
-    ideal = fsum(grade / log2(rank + 1) for rank, grade in enumerate(best, start=1))
+    discounts = _discounts(max(len(gains), len(best)))
+    # fsum, not sum: from Python 3.12 on sum() rounds otherwise than before, and a score must not depend on that.
+    gained, ideal = fsum(map(truediv, gains, discounts)), fsum(map(truediv, best, discounts))
     # With grades around 2**52 rounding can lift a near-ideal order one bit above 1.
     return min(gained / ideal, 1.0)
+
+
+@lru_cache(maxsize=64)
+def _discounts(places: int) -> tuple[float, ...]:
+    return tuple(log2(place + 1) for place in range(1, places + 1))
 
 
 def title(k: int) -> str:

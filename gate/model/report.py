@@ -138,12 +138,11 @@ class SuiteReport(Frozen):
 
 
 class Environment(Frozen):
-    """Versions, timings and cost: shown, never compared."""
+    """Versions and cost: shown, never compared. No timings: the same run twice is the same bytes."""
 
     gate: str = ""
     python: str = ""
     packages: dict[str, str] = Field(default_factory=dict)
-    seconds: dict[str, float] = Field(default_factory=dict)
 
 
 class Report(Frozen):

@@ -77,8 +77,8 @@ _ENTITIES = {char: f"&#{ord(char)};" for char in "*`[]\\|~$"} | {"&": "&amp;", "
 _ZERO_WIDTH = "\u200b"
 # Each match is a place where GitHub would link, notify or substitute; a zero-width space goes in at the mark.
 _LIVE = re.compile(
-    r"(?P<after>@|\#(?=\w)|:(?=//)|:(?=[\w+-]+:)|\b(?:GH|GHSA|CVE)-(?=\w))"
-    r"|(?P<www>\bwww)(?=\.)"
+    r"(?P<after>@|\#(?=\w)|:(?=//)|:(?=[\w+-]+:)|(?<![0-9A-Za-z])(?:GH|GHSA|CVE)-(?=\w))"
+    r"|(?P<www>www)(?=\.)"
     r"|(?<!sha256[ ])(?<![0-9A-Za-z])(?P<sha>[0-9a-f]{6})(?=[0-9a-f]{1,34}(?![0-9A-Za-z]))",
     re.IGNORECASE,
 )

@@ -119,7 +119,7 @@ def _rounded(moved: Weights, balance: Weights) -> float:
     """The p of the differences rounded to a common step."""
     n, total = _extent(moved)
     # Rounding lengthens the sum of the sizes by half a step a case at most: room for that is left.
-    steps = max(MAX_BITS // n**2 - n, min(STEPS_PER_CASE * n, MAX_STEPS))
+    steps = min(max(MAX_BITS // n**2 - n, STEPS_PER_CASE * n), MAX_STEPS)
     weights, observed = _weigh(moved, balance, {size: round(size * steps / total) for size in moved})
     return (_packed if _packed_bits(weights) <= MAX_BITS else _fourier)(weights, observed)
 

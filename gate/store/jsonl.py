@@ -119,6 +119,8 @@ def _whole(text: str, shown: str) -> Problem | None:
         value = json.loads(text.lstrip("\ufeff"))
     except (ValueError, RecursionError):
         return None
+    if not isinstance(value, list) and "\n" not in text.strip():
+        return None
     kind = "an array" if isinstance(value, list) else "one object over several lines"
     return Problem(
         shown, f"is {kind}, not JSONL", "Write one object per line, without brackets and commas around."

@@ -1,0 +1,346 @@
+"""The table: every arm with its numbers before and now, one column (or one row) for each kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from gate.model.comparison import DUST, ArmComparison, GroupComparison
+from gate.model.report import SMALL_SAMPLE, ArmReport, CaseRow, SuiteReport
+from gate.model.verdict import Level
+from gate.report.medium import Medium
+from gate.report.numbers import arrow, column, count_pair, counted, pair, plural, single
+from gate.report.parts import Cells, Section, SystemsView
+from gate.report.titles import Names, of_mean, of_row
+
+NONE = "-"
+SMALL = "*"
+_MOST_COLUMNS = 6
+_FIRST = ("recall", "rr", "hit")
+
+
+class Measured(Protocol):
+    """Means with a count: of an arm, a kind, a slice."""
+
+    @property
+    def n(self) -> int: ...
+
+    @property
+    def means(self) -> Mapping[str, float]: ...
+
+
+class System(Measured, Protocol):
+    """What one system scored, as a whole and by kind. An ArmReport is one."""
+
+    @property
+    def by_kind(self) -> Mapping[str, Measured]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """One arm, or one kind of it: (before, now) by metric row name; before is None where nothing was compared."""
+
+    n: int
+    values: Mapping[str, tuple[float | None, float]]
+    moved: str
+    pages: str
+
+
+def board(suite: SuiteReport, medium: Medium) -> Section[Cells]:
+    """The table of a suite with its legend."""
+    table = _Board(suite, medium)
+    return table.wide() if medium.wide and len(table.kinds) <= _MOST_COLUMNS else table.long()
+
+
+class _Board:
+    def __init__(self, suite: SuiteReport, medium: Medium) -> None:
+        self.suite, self.medium = suite, medium
+        self.kinds = sorted(
+            {kind for arm in suite.arms.values() for kind in arm.by_kind}
+            | {kind for found in suite.comparison.values() for kind in found.kinds}
+        )
+        self.failing = {(f.arm, f.kind) for f in suite.findings if f.level is Level.REGRESSION}
+        named = [of_row(row, suite.k) for row in dict.fromkeys((*_FIRST, *suite.metrics))]
+        self.metrics = [names for names in named if any(names.mean in arm.means for arm in suite.arms.values())]
+        self.used: dict[str, None] = {}
+
+    def arms(self) -> Iterator[tuple[str, ArmReport, ArmComparison | None]]:
+        for name, arm in self.suite.arms.items():
+            found = self.suite.comparison.get(name)
+            yield name, arm, found if found is not None and found.n else None
+
+    def group(self, arm: ArmReport, found: ArmComparison | None, kind: str | None) -> _Group:
+        """The whole arm (`kind` None) or one kind of it."""
+        compared: GroupComparison | None = found
+        if found is not None and kind is not None:
+            compared = found.kinds.get(kind)
+        if compared is None:
+            now = arm if kind is None else arm.by_kind.get(kind)
+            values = {
+                names.row: (None, now.means[names.mean])
+                for names in self.metrics
+                if now is not None and names.mean in now.means
+            }
+            return _Group(now.n if now is not None else 0, values, NONE, self._pages(arm, None, kind))
+        first = compared.metrics[self.suite.metrics[0]]
+        return _Group(
+            compared.n,
+            {row: (change.before, change.after) for row, change in compared.metrics.items()},
+            f"{first.wins}/{first.losses}/{first.ties}",
+            self._pages(arm, found, kind),
+        )
+
+    def _pages(self, arm: ArmReport, found: ArmComparison | None, kind: str | None) -> str:
+        """Relevant pages in the top k before and now, of all; empty where the stored rows do not tell."""
+        rows = [row for row in arm.cases if kind is None or row.kind == kind]
+        relevant = self.suite.labels
+        total = sum(len(relevant[row.id].relevant) for row in rows)
+        now = sum(len(relevant[row.id].relevant) - len(row.missing) for row in rows)
+        if not total:
+            return ""
+        if found is None:
+            return f"{now}/{total}"
+        told = found.n == arm.n and "recall" in self.suite.metrics and not self.suite.case_changes
+        if not told:
+            return ""
+        k = self.suite.k
+        gained = sum(
+            (page.after is not None and page.after <= k) - (page.before is not None and page.before <= k)
+            for move in (*found.lost, *found.won)
+            if kind is None or move.kind == kind
+            for page in move.pages
+        )
+        return count_pair(now - gained, now, total)
+
+    def value(self, group: _Group, names: Names) -> str:
+        """`0.83 -> 0.79` with the counts behind it."""
+        if names.row not in group.values:
+            return NONE
+        before, now = group.values[names.row]
+        text = single(now) if before is None else arrow(*pair(before, now))
+        beside = ""
+        if names.row == "recall":
+            beside = group.pages
+        elif names.row == "hit":
+            whole = counted(now, group.n), counted(now if before is None else before, group.n)
+            if whole[0] is not None and whole[1] is not None:
+                beside = count_pair(whole[1], whole[0], group.n)
+        return text + (self.medium.beside(beside) if beside else "")
+
+    def mark(self, arm: str, kind: str, found: ArmComparison | None, text: str) -> str:
+        """`text` with a mark where the kind fails the check, or is lower without failing it."""
+        if (arm, kind) in self.failing:
+            self.used["failing"] = None
+            return self.medium.strong(f"{text} {self.medium.failing}")
+        if found is not None and kind in found.dropped_kinds:
+            self.used["lower"] = None
+            return f"{text} {self.medium.lower}"
+        return text
+
+    def small(self, n: int) -> str:
+        if n >= SMALL_SAMPLE:
+            return ""
+        self.used["small"] = None
+        return SMALL
+
+    def name(self, name: str, arm: ArmReport, found: ArmComparison | None) -> str:
+        said = [
+            "shown only" if not arm.gate else "",
+            "new" if found is None and self.suite.comparison else "",
+            f"{len(arm.failed):,} not measured" if arm.failed else "",
+        ]
+        marks = ", ".join(filter(None, said))
+        return self.medium.plain(name, 60) + (f" ({marks})" if marks else "")
+
+    def wide(self) -> Section[Cells]:
+        """One row per arm, one column per kind."""
+        sizes = {kind: 0 for kind in self.kinds}
+        for label in self.suite.labels.values():
+            sizes[label.kind] = sizes.get(label.kind, 0) + 1
+        rows = []
+        for name, arm, found in self.arms():
+            whole = self.group(arm, found, None)
+            cells = [self.name(name, arm, found), str(whole.n)]
+            cells += [self.value(whole, names) for names in self.metrics]
+            cells += [self._kind_cell(name, arm, found, kind, sizes) for kind in self.kinds]
+            rows.append((*cells, whole.moved))
+        head = ["arm", "n", *(self.medium.plain(names.title, 40) for names in self.metrics)]
+        head += [f"{self.medium.plain(kind, 40)} ({sizes[kind]}){self.small(sizes[kind])}" for kind in self.kinds]
+        align = ("left", "right", *["left"] * (len(head) - 1))
+        return Section("", head=(*head, "W/L/T"), align=align, rows=tuple(rows), notes=tuple(self.legend()))
+
+    def _kind_cell(
+        self, name: str, arm: ArmReport, found: ArmComparison | None, kind: str, sizes: Mapping[str, int]
+    ) -> str:
+        group = self.group(arm, found, kind)
+        first = of_row(self.suite.metrics[0], self.suite.k)
+        said = [self.value(group, first)]
+        for row in self.suite.metrics[1:]:
+            before, now = group.values.get(row, (None, 0.0))
+            if before is not None and now - before < -DUST:
+                title = self.medium.plain(of_row(row, self.suite.k).title, 40)
+                said.append(self.medium.beside(f"{title} {arrow(*pair(before, now))}"))
+        if group.n != sizes[kind]:
+            said.append(self.medium.beside(f"n = {group.n}"))
+        number, small_print = said[0].split("<br>", 1)[0], said[0].partition("<br>")[1:]
+        return self.mark(name, kind, found, number) + "".join(small_print) + "".join(said[1:])
+
+    def long(self) -> Section[Cells]:
+        """One row per arm and kind: for consoles, and for many kinds. The arms as a whole stand first where it is long."""
+        blocks: list[list[Cells]] = []
+        for name, arm, found in self.arms():
+            whole = self.group(arm, found, None)
+            label = self.name(name, arm, found)
+            blocks.append([self._long_row(label, "all", whole, self.small(whole.n))])
+            dropped = [kind for kind in self.kinds if found is not None and kind in found.dropped_kinds]
+            for kind in (*dropped, *(kind for kind in self.kinds if kind not in dropped)):
+                group = self.group(arm, found, kind)
+                shown = self.mark(name, kind, found, self.medium.plain(kind, 40))
+                if group.n:
+                    repeated = label if self.medium.wide else ""
+                    blocks[-1].append(self._long_row(repeated, shown, group, self.small(group.n)))
+        long = self.medium.wide and sum(map(len, blocks)) > 40
+        ordered = (row for rows in (
+            *((block[:1] for block in blocks) if long else ()),
+            *((block[1:] for block in blocks) if long else blocks),
+        ) for row in rows)
+        head = ["arm", "kind", "n", *(self.medium.plain(names.title, 40) for names in self.metrics), "W/L/T"]
+        align = ("left", "left", "right", *["left"] * (len(head) - 3))
+        return Section("", head=tuple(head), align=align, rows=tuple(ordered), notes=tuple(self.legend()))
+
+    def _long_row(self, label: str, kind: str, group: _Group, small: str) -> Cells:
+        return (label, kind, f"{group.n}{small}", *(self.value(group, names) for names in self.metrics), group.moved)
+
+    def legend(self) -> Iterator[str]:
+        """What the marks in the table mean, and what the numbers count."""
+        suite, medium = self.suite, self.medium
+        first = of_row(suite.metrics[0], suite.k)
+        title = medium.plain(first.title, 40)
+        marks = {
+            "failing": f"{medium.failing} below the baseline, fails the check",
+            "lower": f"{medium.lower} below the baseline, does not fail the check",
+            "small": f"{SMALL} fewer than {SMALL_SAMPLE} cases",
+        }
+        said = [text for mark, text in marks.items() if mark in self.used]
+        if suite.comparison:
+            said.insert(0, f"before -> now; W/L/T = cases won/lost/tied on {title}")
+        if medium.wide and self.kinds and len(self.kinds) <= _MOST_COLUMNS:
+            said.insert(0, f"the columns of the kinds show {title}")
+        if "recall" in (names.row for names in self.metrics):
+            said.append("counts beside recall are relevant pages found")
+        if said:
+            yield "; ".join(said) + "."
+        for name, arm, found in self.arms():
+            if found is not None and found.n != arm.n:
+                yield (
+                    f"{medium.plain(name, 60)} is compared on {plural(found.n, 'case')} of the baseline; "
+                    f"this run measured {arm.n:,}."
+                )
+
+
+def sweep(suite: SuiteReport, medium: Medium) -> Section[Cells]:
+    """The metrics that a cutoff changes, at several k."""
+    ks = sorted({int(k) for arm in suite.arms.values() for k in arm.sweep})
+    rows = []
+    for name, arm in suite.arms.items():
+        for mean in dict.fromkeys(mean for means in arm.sweep.values() for mean in means.means):
+            names = of_mean(mean, suite.k)
+            if not names.cut:
+                continue
+            texts = iter(column([arm.sweep[str(k)].means[mean] for k in ks if str(k) in arm.sweep]))
+            values = [next(texts) if str(k) in arm.sweep else NONE for k in ks]
+            rows.append((medium.plain(name, 60), names.title.partition("@")[0], *values))
+    head = ("arm", "metric", *(f"k = {k}" for k in ks))
+    return Section("Other cutoffs", head=head, align=("left", "left", *["right"] * len(ks)), rows=tuple(rows))
+
+
+def slices(suite: SuiteReport, medium: Medium) -> Section[Cells]:
+    """The means of each slice, by arm."""
+    means = [of_row(row, suite.k) for row in _FIRST]
+    rows = tuple(
+        (
+            medium.plain(name, 60),
+            medium.plain(slice_name, 40),
+            medium.cell(value, 60),
+            f"{group.n}{SMALL if group.small else ''}",
+            *(single(group.means[names.mean]) if names.mean in group.means else NONE for names in means),
+        )
+        for name, arm in suite.arms.items()
+        for slice_name, groups in arm.by_slice.items()
+        for value, group in groups.items()
+    )
+    head = ("arm", "slice", "value", "n", *(names.title for names in means))
+    return Section(
+        f"Slices: {len(rows)}",
+        intro=f"{SMALL} fewer than {SMALL_SAMPLE} cases.",
+        head=head,
+        align=("left", "left", "left", "right", "right", "right", "right"),
+        rows=rows,
+    )
+
+
+def systems_view(
+    systems: Sequence[tuple[str, System]], *, k: int, medium: Medium, title: str = "Systems side by side"
+) -> SystemsView:
+    """Several systems in one table; the best of each column is marked. `k` is only for the titles."""
+    means = dict.fromkeys(mean for _, system in systems for mean in system.means)
+    order = [mean for row in _FIRST if (mean := of_row(row, k).mean) in means]
+    order += [mean for mean in means if mean not in order]
+    kinds = sorted({kind for _, system in systems for kind in system.by_kind})
+    columns: list[tuple[str, list[float | None]]] = [
+        (medium.plain(of_mean(mean, k).title, 40), [system.means.get(mean) for _, system in systems]) for mean in order
+    ]
+    small = False
+    for kind in kinds:
+        groups = [system.by_kind.get(kind) for _, system in systems]
+        n = max(group.n for group in groups if group is not None)
+        small = small or n < SMALL_SAMPLE
+        columns.append((
+            f"{medium.plain(kind, 40)} ({n}){SMALL if n < SMALL_SAMPLE else ''}",
+            [group.means.get("recall") if group is not None else None for group in groups],
+        ))
+    shown = [(head, _best(values, medium)) for head, values in columns]
+    rows = tuple(
+        (medium.plain(name, 80), str(system.n), *(texts[position] for _, texts in shown))
+        for position, (name, system) in enumerate(systems)
+    )
+    notes = ["the best of each column is bold" if medium.wide else "+ marks the best of each column"]
+    if kinds:
+        notes.append(f"the columns of the kinds show {of_row('recall', k).title}")
+    if small:
+        notes.append(f"{SMALL} fewer than {SMALL_SAMPLE} cases")
+    if len({system.n for _, system in systems}) > 1:
+        notes.append("n differs: these systems did not answer the same cases")
+    return SystemsView(
+        title,
+        Section(
+            title,
+            head=("system", "n", *(head for head, _ in shown)),
+            align=("left", *["right"] * (len(shown) + 1)),
+            rows=rows,
+            notes=("; ".join(notes) + ".",),
+        ),
+    )
+
+
+def _best(values: Iterable[float | None], medium: Medium) -> list[str]:
+    """The texts of one column, the highest marked; nothing is marked where all are equal."""
+    every = list(values)
+    present = [value for value in every if value is not None]
+    texts = iter(column(present))
+    top, bottom = max(present, default=0.0), min(present, default=0.0)
+    shown = []
+    for value in every:
+        text = NONE if value is None else next(texts)
+        best = value is not None and top - bottom > DUST and top - value <= DUST
+        if medium.wide:
+            shown.append(medium.strong(text) if best else text)
+        else:
+            shown.append(f"{text}{'+' if best else ' '}")
+    return shown
+
+
+def misses_of(arm: ArmReport) -> list[CaseRow]:
+    """The cases of an arm with a relevant page outside the top k."""
+    return [row for row in arm.cases if row.missing]

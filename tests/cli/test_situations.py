@@ -1,0 +1,449 @@
+"""Every row of DESIGN section 6's table, in a real repository with a base (`main`) and a change.
+
+None of the tampering may be green unseen: each test says which verdict, and which finding makes it seen.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from small_project import Project
+
+
+def codes(suite: dict[str, Any], level: str | None = None) -> set[str]:
+    return {f["code"] for f in suite["findings"] if level is None or f["level"] == level}
+
+
+def break_e101(project: Project) -> None:
+    """Rewrite the section that answers q-02, so that it no longer does."""
+    project.edit("docs/errors.md", "## E101 WidgetJam\n\nE101 means", "## A jam\n\nIt means")
+    project.edit("docs/faq.md", "See the errors page.", "See the WidgetJam page on E101.")
+    project.edit("docs/news.md", "grew.", "grew. E101 WidgetJam went.")
+
+
+def record(project: Project, *arguments: str) -> None:
+    done = project.gate("baseline", *arguments)
+    assert done.code == 0, done.err
+
+
+def test_equal_cases_and_no_change_is_a_pass(project: Project) -> None:
+    code, suite = project.report("--base", "main")
+    assert (code, suite["verdict"]) == (0, "pass")
+    assert suite["comparison"]["keyword"]["ties"] == 6
+    assert suite["baseline"]["commit"] == project.git("rev-parse", "main").strip()
+
+
+def test_equal_cases_and_a_lost_case_is_a_regression(project: Project) -> None:
+    break_e101(project)
+    code, suite = project.report("--base", "main")
+    assert (code, suite["verdict"]) == (1, "regression")
+    comparison = suite["comparison"]["keyword"]
+    assert comparison["dropped_kinds"] == ["exact_term"]
+    lost = next(case for case in comparison["lost"] if case["id"] == "q-02")
+    assert lost["pages"] == [
+        {"doc_id": "errors", "before": 1, "after": lost["pages"][0]["after"], "cause": "edited", "renamed_to": None}
+    ]
+    assert set(lost["overtaken_by"]) == {"faq", "news"}
+    assert set(lost["touched"]) == {"errors", "faq", "news"}
+
+
+def test_cases_changed_and_baseline_not_is_invalid_and_leaves_a_candidate(project: Project) -> None:
+    project.cases.append({"id": "q-14", "query": "green", "relevant_doc_ids": ["news"], "kind": "semantic"})
+    project.case("q-04")["kind"] = "semantic"
+    project.cases.remove(project.case("q-12"))
+    project.save_cases()
+    done = project.gate("run", "--base", "main", "--json", "report.json")
+    suite = json.loads(project.read("report.json"))["suites"][0]
+    assert (done.code, suite["verdict"]) == (2, "invalid")
+    finding = next(f for f in suite["findings"] if f["code"] == "cases-changed")
+    assert finding["cases"] == ["q-14", "q-12", "q-04"]
+    assert "1 added: q-14; 1 removed: q-12; 1 changed: q-04" in finding["text"]
+    taken = project.gate("baseline", "--from-report", "report.docs.baseline.json")
+    assert taken.code == 0, taken.err
+    code, suite = project.report("--base", "main")
+    assert code == 0
+    assert "cases-and-baseline-changed" in codes(suite, "banner")
+
+
+def test_cases_and_baseline_changed_together_added_case_passes_with_a_banner(project: Project) -> None:
+    project.cases.append({"id": "q-14", "query": "green", "relevant_doc_ids": ["news"], "kind": "semantic"})
+    project.save_cases()
+    record(project)
+    code, suite = project.report("--base", "main")
+    assert (code, suite["verdict"]) == (0, "pass")
+    assert suite["case_changes"]["added"] == ["q-14"]
+    assert "cases-and-baseline-changed" in codes(suite, "banner")
+
+
+def test_a_new_baseline_that_does_not_reproduce_is_invalid(project: Project) -> None:
+    project.cases.append({"id": "q-14", "query": "green", "relevant_doc_ids": ["news"], "kind": "semantic"})
+    project.save_cases()
+    record(project)
+    project.edit("docs/news.md", "green", "grey")
+    code, suite = project.report("--base", "main")
+    assert (code, suite["verdict"]) == (2, "invalid")
+    assert "baseline-not-reproduced" in codes(suite, "invalid")
+
+
+@pytest.mark.parametrize("tampering", ["removed", "relabelled", "rekinded", "moved to dev"])
+def test_the_failing_case_cannot_be_talked_away(project: Project, tampering: str) -> None:
+    break_e101(project)
+    if tampering == "removed":
+        project.cases.remove(project.case("q-02"))
+    elif tampering == "relabelled":
+        project.case("q-02")["relevant_doc_ids"] = ["faq"]
+    elif tampering == "rekinded":
+        project.case("q-02")["kind"] = "semantic"
+    else:
+        project.case("q-02")["split"] = "dev"
+    project.save_cases()
+    code, suite = project.report("--base", "main")
+    assert code == 2, "the baseline was not refreshed"
+    record(project, "--reason", "it is only a demo")
+    project.remove("baselines/docs.accepted.toml") if (project.root / "baselines/docs.accepted.toml").exists() else None
+    code, suite = project.report("--base", "main")
+    assert (code, suite["verdict"]) == (1, "regression")
+    assert "q-02" in {case["id"] for case in suite["comparison"]["keyword"]["lost"]}
+    assert any(f["kind"] == "exact_term" for f in suite["findings"] if f["level"] == "regression")
+    assert "cases-and-baseline-changed" in codes(suite, "banner")
+
+
+def test_only_the_baseline_changed_is_still_gated_against_the_base(project: Project) -> None:
+    break_e101(project)
+    record(project, "--reason", "worse on purpose")
+    project.remove("baselines/docs.accepted.toml")
+    code, suite = project.report("--base", "main")
+    assert (code, suite["verdict"]) == (1, "regression")
+    banner = next(f for f in suite["findings"] if f["code"] == "baseline-edited")
+    assert banner["level"] == "banner"
+    assert "lowers keyword: q-02" in banner["text"]
+
+
+def test_a_baseline_lowered_by_hand_is_seen(project: Project) -> None:
+    text = project.read("baselines/docs.json")
+    row = next(line for line in text.splitlines() if '"q-02": {"at"' in line)
+    project.write("baselines/docs.json", text.replace(row, row.replace('"recall": 1.0', '"recall": 0.0')))
+    done = project.gate("run", "--base", "main")
+    assert done.code == 2
+    assert "baselines/docs.json: contradicts itself" in done.err
+    assert "q-02" in done.err
+
+
+def test_a_baseline_lowered_consistently_is_shown_in_a_banner(project: Project) -> None:
+    break_e101(project)
+    record(project, "--reason", "x")
+    project.remove("baselines/docs.accepted.toml")
+    project.git("checkout", "--", "docs")
+    code, suite = project.report("--base", "main")
+    assert (code, suite["verdict"]) == (0, "pass")
+    banner = next(f for f in suite["findings"] if f["code"] == "baseline-edited")
+    assert "lowers keyword: q-02" in banner["text"]
+    assert "does not reproduce" in banner["text"]
+
+
+def test_k_changed_without_the_baseline_is_invalid(project: Project) -> None:
+    project.edit("gate.toml", "k = 2", "k = 7")
+    code, suite = project.report("--base", "main")
+    assert (code, suite["verdict"]) == (2, "invalid")
+    assert "k 2 -> 7" in next(f["text"] for f in suite["findings"] if f["code"] == "settings-changed")
+
+
+def test_k_raised_with_the_baseline_is_rescored_and_gated(project: Project) -> None:
+    project.edit("gate.toml", "k = 2", "k = 1")
+    record(project, "--reason", "x")
+    code, suite = project.report("--base", "main")
+    assert code == 0
+    assert "settings-changed" in codes(suite, "banner")
+    break_e101(project)
+    record(project, "--reason", "x")
+    project.remove("baselines/docs.accepted.toml")
+    code, suite = project.report("--base", "main")
+    assert (code, suite["verdict"]) == (1, "regression")
+    comparison = suite["comparison"]["keyword"]
+    assert comparison["metrics"]["recall"]["before"] != comparison["metrics"]["recall"]["after"]
+
+
+@pytest.mark.parametrize(("old", "new"), [("pool = 8", "pool = 9"), ("k = 2", 'split = "dev"\nk = 2')])
+def test_settings_that_stored_rankings_cannot_answer_are_invalid(project: Project, old: str, new: str) -> None:
+    project.edit("gate.toml", old, new)
+    record(project, "--reason", "x")
+    code, suite = project.report("--base", "main")
+    assert (code, suite["verdict"]) == (2, "invalid")
+    assert "settings-not-comparable" in codes(suite, "invalid")
+
+
+def test_a_smaller_pool_is_rescored(project: Project) -> None:
+    project.edit("gate.toml", "pool = 8", "pool = 4")
+    record(project, "--reason", "x")
+    code, suite = project.report("--base", "main")
+    assert code == 0, suite["findings"]
+    assert suite["comparison"]["keyword"]["metrics"]["rr"]["total"] == 0.0
+
+
+def test_a_dropped_arm_is_invalid_unless_accepted(project: Project) -> None:
+    project.git("checkout", "--quiet", "main")
+    project.edit("gate.toml", "[suite.docs.arms.keyword]", "[suite.docs.arms.second]\ntype = \"bm25\"\nk1 = 1.2\n\n[suite.docs.arms.keyword]")
+    record(project)
+    project.commit("two arms")
+    project.git("checkout", "--quiet", "-B", "change")
+    project.edit("gate.toml", "[suite.docs.arms.second]\ntype = \"bm25\"\nk1 = 1.2\n", "")
+    code, suite = project.report("--base", "main")
+    assert (code, suite["verdict"]) == (2, "invalid")
+    assert "the arm 'second' of the base is absent here" in next(
+        f["text"] for f in suite["findings"] if f["code"] == "arm-absent"
+    )
+    project.write("baselines/docs.accepted.toml", entry("arm", "second", suite["baseline"]["sha256"]))
+    code, suite = project.report("--base", "main")
+    assert code == 0
+    assert "arm-absent" in codes(suite, "banner")
+
+
+def entry(what: str, name: str, baseline: str, **more: str) -> str:
+    values = {"what": what, "name": name, "reason": "retired knowingly", "baseline_sha256": baseline, **more}
+    return "[[accepted]]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in values.items())
+
+
+def test_a_kind_that_vanishes_is_invalid_unless_accepted(project: Project) -> None:
+    for case in project.cases:
+        case["kind"] = "semantic"
+    project.save_cases()
+    record(project)
+    code, suite = project.report("--base", "main")
+    assert (code, suite["verdict"]) == (2, "invalid")
+    assert "kind-absent" in codes(suite, "invalid")
+    project.write("baselines/docs.accepted.toml", entry("kind", "exact_term", suite["baseline"]["sha256"]))
+    code, suite = project.report("--base", "main")
+    assert code == 0
+    assert "kind-absent" in codes(suite, "banner")
+
+
+def test_a_dropped_qa_set_is_invalid(project: Project) -> None:
+    project.edit("gate.toml", 'qa = "eval/qa.jsonl"\n', "")
+    code, suite = project.report("--base", "main")
+    assert (code, suite["verdict"]) == (2, "invalid")
+    assert "qa-absent" in codes(suite, "invalid")
+
+
+def test_a_dropped_or_renamed_suite_is_invalid_unless_accepted(project: Project) -> None:
+    project.write("gate.toml", project.read("gate.toml").replace("suite.docs", "suite.other"))
+    project.git("mv", "baselines/docs.json", "baselines/other.json")
+    project.edit("baselines/other.json", '"suite": "docs"', '"suite": "other"')
+    done = project.gate("run", "--base", "main", "--json", "-")
+    report = json.loads(done.out)
+    assert done.code == 2
+    assert [(s["suite"], s["verdict"]) for s in report["suites"]] == [("other", "pass"), ("docs", "invalid")]
+    digest = baseline_digest(project)
+    project.write("baselines/docs.accepted.toml", entry("suite", "docs", digest))
+    done = project.gate("run", "--base", "main", "--json", "-")
+    assert done.code == 0
+    assert "suite-absent" in codes(json.loads(done.out)["suites"][1], "banner")
+
+
+def baseline_digest(project: Project, ref: str = "main") -> str:
+    from gate.commands._load import load_metrics
+    from gate.store import baselines
+
+    return baselines.parse(project.git("show", f"{ref}:baselines/docs.json"), "x", "docs", load_metrics()).sha256()
+
+
+def test_a_new_suite_passes_with_a_notice_when_its_baseline_reproduces(project: Project) -> None:
+    more = project.read("gate.toml").replace("suite.docs", "suite.second")
+    project.write("gate.toml", project.read("gate.toml") + more)
+    done = project.gate("run", "--base", "main", "--suite", "second", "--json", "-")
+    assert done.code == 2
+    assert "no-baseline" in codes(json.loads(done.out)["suites"][0], "invalid")
+    record(project, "second")
+    code, suite = project.report("--base", "main", "--suite", "second")
+    assert (code, suite["verdict"]) == (0, "pass")
+    assert "new-baseline" in codes(suite, "notice")
+    break_e101(project)
+    code, suite = project.report("--base", "main", "--suite", "second")
+    assert code == 2
+    assert "baseline-not-reproduced" in codes(suite, "invalid")
+
+
+def test_no_baseline_at_all_is_invalid_and_no_baseline_flag_only_measures(empty_project: Project) -> None:
+    code, suite = empty_project.report()
+    assert (code, suite["verdict"]) == (2, "invalid")
+    assert "gate baseline docs" in next(f["todo"] for f in suite["findings"] if f["code"] == "no-baseline")
+    code, suite = empty_project.report("--no-baseline")
+    assert (code, suite["verdict"]) == (0, "unjudged")
+
+
+def test_arm_settings_may_change_and_are_named(project: Project) -> None:
+    project.edit("gate.toml", 'type = "bm25"', 'type = "bm25"\nk1 = 1.6')
+    code, suite = project.report("--base", "main")
+    assert code == 0
+    assert suite["comparison"]["keyword"]["settings_changed"] == ["k1: 1.5 -> 1.6"]
+
+
+@pytest.mark.parametrize("stance", ["fail", "warn"])
+def test_a_loss_that_the_base_tree_has_too_is_marked(project: Project, stance: str) -> None:
+    project.git("checkout", "--quiet", "main")
+    project.write("gate.toml", project.read("gate.toml") + f'\n[suite.docs.policy]\nrule = "any-drop"\nalready_lost = "{stance}"\n')
+    break_e101(project)
+    project.commit("main broke it without looking")
+    project.git("checkout", "--quiet", "-B", "change")
+    project.write("docs/extra.md", "# Extra\n\nNothing.\n")
+    code, suite = project.report("--base", "main")
+    lost = next(case for case in suite["comparison"]["keyword"]["lost"] if case["id"] == "q-02")
+    assert lost["already_lost"] is True, suite
+    assert code == (1 if stance == "fail" else 0)
+
+
+@pytest.mark.parametrize("split", ["dev", "all"])
+def test_another_split_is_measured_and_never_judged(project: Project, split: str) -> None:
+    break_e101(project)
+    code, suite = project.report("--base", "main", "--split", split)
+    assert (code, suite["verdict"]) == (0, "unjudged")
+    assert suite["comparison"] == {}
+
+
+def test_another_split_is_compared_with_a_report_and_still_not_judged(project: Project) -> None:
+    project.gate("run", "--split", "all", "--json", "before.json")
+    break_e101(project)
+    code, suite = project.report("--split", "all", "--against", "before.json")
+    assert (code, suite["verdict"]) == (0, "unjudged")
+    assert suite["comparison"]["keyword"]["losses"] >= 1
+
+
+def test_a_weaker_policy_of_the_change_does_not_help(project: Project) -> None:
+    break_e101(project)
+    project.write("gate.toml", project.read("gate.toml") + '\n[suite.docs.policy]\nrule = "max-drop"\nmax_drop = 1.0\n')
+    code, suite = project.report("--base", "main")
+    assert (code, suite["verdict"]) == (1, "regression")
+    assert "policy-changed" in codes(suite, "banner")
+
+
+def test_a_stricter_policy_of_the_change_applies_as_well(project: Project) -> None:
+    project.write("gate.toml", project.read("gate.toml") + '\n[suite.docs.policy]\nrule = "floor"\nfloor = 1.0\n')
+    code, suite = project.report("--base", "main")
+    assert (code, suite["verdict"]) == (1, "regression")
+    assert "below-floor" in codes(suite, "regression")
+
+
+def test_gate_false_and_required_false_of_the_change_do_not_help(project: Project) -> None:
+    break_e101(project)
+    project.edit(
+        "gate.toml",
+        'type = "bm25"',
+        'type = "bm25"\ngate = false\nrequired = false\n\n[suite.docs.arms.other]\ntype = "bm25"',
+    )
+    code, suite = project.report("--base", "main")
+    assert (code, suite["verdict"]) == (1, "regression")
+    assert "arm-rules-changed" in codes(suite, "banner")
+
+
+def test_a_repointed_baseline_path_does_not_help(project: Project) -> None:
+    break_e101(project)
+    project.edit("gate.toml", "k = 2", 'baseline = "elsewhere/mine.json"\nk = 2')
+    record(project)
+    code, suite = project.report("--base", "main")
+    assert (code, suite["verdict"]) == (1, "regression")
+    assert {"baseline-moved", "baseline-edited"} <= codes(suite, "banner")
+
+
+def test_an_accepted_loss_passes_with_a_banner(project: Project) -> None:
+    break_e101(project)
+    refused = project.gate("baseline")
+    assert refused.code == 2
+    assert "would be lowered" in refused.err
+    record(project, "--reason", "E101 was retired")
+    code, suite = project.report("--base", "main")
+    assert (code, suite["verdict"]) == (0, "pass")
+    lost = next(case for case in suite["comparison"]["keyword"]["lost"] if case["id"] == "q-02")
+    assert lost["accepted"] == "E101 was retired"
+    assert "E101 was retired" in next(f["text"] for f in suite["findings"] if f["code"] == "accepted-here")
+
+
+@pytest.mark.parametrize("stale", ["baseline", "case"])
+def test_accepting_with_a_stale_digest_does_not_help(project: Project, stale: str) -> None:
+    break_e101(project)
+    _, suite = project.report("--base", "main")
+    digest = "0" * 64 if stale == "baseline" else suite["baseline"]["sha256"]
+    case = suite["labels"]["q-02"]["sha256"] if stale == "baseline" else "0" * 64
+    project.write("baselines/docs.accepted.toml", entry("case", "q-02", digest, arm="keyword", case_sha256=case))
+    code, suite = project.report("--base", "main")
+    assert (code, suite["verdict"]) == (1, "regression")
+    stale_finding = next(f for f in suite["findings"] if f["code"] == "accepted-stale")
+    assert stale_finding["cases"] == ["q-02"]
+
+
+def test_a_policy_may_take_accepted_losses_only_from_the_base(project: Project) -> None:
+    project.git("checkout", "--quiet", "main")
+    project.write("gate.toml", project.read("gate.toml") + '\n[suite.docs.policy]\naccept = "base"\n')
+    project.commit("strict")
+    project.git("checkout", "--quiet", "-B", "change")
+    break_e101(project)
+    record(project, "--reason", "mine")
+    code, suite = project.report("--base", "main")
+    assert code == 1
+    assert "accepted-ignored" in codes(suite, "banner")
+
+
+@pytest.mark.parametrize("how", ["deleted", "renamed", "renamed and edited"])
+def test_a_page_that_is_gone_is_measured_as_missing(project: Project, how: str) -> None:
+    if how == "deleted":
+        project.remove("docs/config.md")
+    else:
+        project.git("mv", "docs/config.md", "docs/settings.md")
+        if how == "renamed and edited":
+            project.edit("docs/settings.md", "40 by default.", "41 by default.")
+    code, suite = project.report("--base", "main")
+    assert (code, suite["verdict"]) == (1, "regression")
+    lost = {case["id"]: case for case in suite["comparison"]["keyword"]["lost"]}
+    page = lost["q-04"]["pages"][0]
+    assert page["cause"] == how.split()[0]
+    assert page["renamed_to"] == (None if how == "deleted" else "settings")
+    assert (page["before"], page["after"]) == (1, None)
+    assert "labelled-page-gone" in codes(suite, "warning")
+
+
+def test_a_label_for_a_page_that_never_was_is_an_input_error(project: Project) -> None:
+    project.case("q-04")["relevant_doc_ids"] = ["confg"]
+    project.save_cases()
+    done = project.gate("run", "--base", "main")
+    assert done.code == 2
+    assert "cases.jsonl:2: case 'q-04' labels 'confg', no such page. Closest: 'config'." in done.err
+
+
+def test_local_run_without_base_uses_the_work_tree(project: Project) -> None:
+    code, suite = project.report()
+    assert (code, suite["verdict"]) == (0, "pass")
+    assert suite["baseline"]["commit"] is None
+    break_e101(project)
+    code, suite = project.report()
+    assert code == 1
+
+
+def test_an_arm_left_out_by_hand_is_partial_not_a_pass(project: Project) -> None:
+    project.edit("gate.toml", "[suite.docs.arms.keyword]", "[suite.docs.arms.second]\ntype = \"bm25\"\n\n[suite.docs.arms.keyword]")
+    record(project)
+    code, suite = project.report("--arm", "keyword")
+    assert (code, suite["verdict"]) == (0, "partial")
+
+
+def test_a_new_arm_has_no_before_and_says_so(project: Project) -> None:
+    project.edit("gate.toml", "[suite.docs.arms.keyword]", "[suite.docs.arms.second]\ntype = \"bm25\"\n\n[suite.docs.arms.keyword]")
+    code, suite = project.report("--base", "main")
+    assert (code, suite["verdict"]) == (0, "pass")
+    assert "second" not in suite["comparison"]
+    assert "arm-new" in codes(suite, "notice")
+
+
+def test_a_base_without_gate_toml_is_a_new_suite(project: Project) -> None:
+    project.git("checkout", "--quiet", "--orphan", "empty")
+    project.git("rm", "-rq", "--cached", ".")
+    project.git("commit", "--quiet", "--allow-empty", "--message", "nothing")
+    code, suite = project.report("--base", "empty")
+    assert (code, suite["verdict"]) == (0, "pass")
+    assert "new-baseline" in codes(suite, "notice")
+
+
+@pytest.mark.parametrize("ref", ["nowhere", "-x", "main:gate.toml"])
+def test_a_base_that_is_no_commit_is_an_input_error(project: Project, ref: str) -> None:
+    done = project.gate("run", f"--base={ref}")
+    assert done.code == 2
+    assert f"--base {ref}" in done.err
