@@ -26,6 +26,9 @@ from gate.model.comparison import (
 from gate.model.measurement import ArmMeasurement, Label, Measurement, Question, Row
 from gate.stats import interval, power, sign_flip, sign_test
 
+# How many of the pages that now stand above a fallen page are named; the first ones took its place.
+OVERTAKERS = 5
+
 Excused = Mapping[tuple[str, str], str]
 """(arm, case id) -> why a loss of that case does not weigh."""
 
@@ -234,9 +237,9 @@ def _overtakers(pages: Iterable[PageMove], now: Row, before: Row) -> tuple[str, 
         if move.before is None or (move.after is not None and move.after <= move.before):
             continue
         above_before = set(before.ranked[: move.before - 1])
-        above_now = now.ranked[: (move.after or move.before + 1) - 1]
+        above_now = now.ranked if move.after is None else now.ranked[: move.after - 1]
         found.update((page, None) for page in above_now if page not in above_before and page not in relevant)
-    return tuple(found)
+    return tuple(found)[:OVERTAKERS]
 
 
 def question_moves(now: Mapping[str, Question], before: Mapping[str, Question]) -> tuple[QuestionMove, ...]:

@@ -143,10 +143,9 @@ def _read(texts: Iterable[str], tokenize: Tokenizer) -> tuple[list[_Block], arra
         if len(ids) >= _BLOCK_TOKENS or len(lengths) - first == 1 << _CHUNK_BITS:
             blocks.append(_block(ids, lengths[first:], first))
             first, ids = len(lengths), array("i")
-    if ids:
-        blocks.append(_block(ids, lengths[first:], first))
+    blocks.append(_block(ids, lengths[first:], first))
     numbers.default_factory = None
-    return blocks, lengths, numbers
+    return [block for block in blocks if len(block.terms)], lengths, numbers
 
 
 def _block(ids: array[int], lengths: array[int], first: int) -> _Block:
@@ -159,12 +158,14 @@ def _block(ids: array[int], lengths: array[int], first: int) -> _Block:
     keys = keys[postings]
     terms = (keys >> _CHUNK_BITS).astype(np.int32)
     chunks = (keys & ((1 << _CHUNK_BITS) - 1)).astype(np.int32) + np.int32(first)
-    return _Block(terms, chunks, counts.astype(np.min_scalar_type(counts.max())), _changes(terms))
+    return _Block(terms, chunks, counts.astype(np.min_scalar_type(counts.max(initial=0))), _changes(terms))
 
 
 def _changes(values: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
     """Where each run of equal values starts."""
-    return np.concatenate(([0], np.flatnonzero(values[1:] != values[:-1]) + 1))
+    changed = np.ones(len(values), np.bool_)
+    np.not_equal(values[1:], values[:-1], out=changed[1:])
+    return np.flatnonzero(changed)
 
 
 def _at(postings: _List, chunks: Ints) -> Floats:
@@ -186,7 +187,7 @@ def _everywhere(lists: Sequence[_List], size: int) -> tuple[Ints, Floats]:
     """
     chunks = np.concatenate([each.chunks for each in lists])
     weights = np.concatenate([each.weights for each in lists])
-    scores = np.bincount(chunks, weights, size)
+    scores = np.bincount(chunks, weights, size).astype(np.float64, copy=False)  # for the type checker
     found = np.flatnonzero(scores > 0)
     return found.astype(np.int32), scores[found]
 

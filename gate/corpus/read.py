@@ -134,7 +134,7 @@ def _named(chunker: object, where: str) -> tuple[str, dict[str, Any]]:
 
 
 def _settings(model: type[BaseModel], options: Mapping[str, Any], where: str) -> Any:
-    from pydantic import ValidationError  # noqa: PLC0415
+    from pydantic import ValidationError
 
     try:
         return model.model_validate(dict(options))

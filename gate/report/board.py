@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from gate.model.comparison import DUST, ArmComparison, GroupComparison
-from gate.model.report import SMALL_SAMPLE, ArmReport, CaseRow, SuiteReport
+from gate.model.report import SMALL_SAMPLE, ArmReport, SuiteReport
 from gate.model.verdict import Level
 from gate.report.medium import Medium
 from gate.report.numbers import arrow, column, count_pair, counted, pair, plural, single
@@ -113,20 +113,20 @@ class _Board:
         )
         return count_pair(now - gained, now, total)
 
-    def value(self, group: _Group, names: Names) -> str:
-        """`0.83 -> 0.79` with the counts behind it."""
+    def number(self, group: _Group, names: Names) -> tuple[str, str]:
+        """`0.83 -> 0.79`, and the counts behind it in small print."""
         if names.row not in group.values:
-            return NONE
+            return NONE, ""
         before, now = group.values[names.row]
         text = single(now) if before is None else arrow(*pair(before, now))
-        beside = ""
+        counts = ""
         if names.row == "recall":
-            beside = group.pages
+            counts = group.pages
         elif names.row == "hit":
             whole = counted(now, group.n), counted(now if before is None else before, group.n)
             if whole[0] is not None and whole[1] is not None:
-                beside = count_pair(whole[1], whole[0], group.n)
-        return text + (self.medium.beside(beside) if beside else "")
+                counts = count_pair(whole[1], whole[0], group.n)
+        return text, self.medium.beside(counts) if counts else ""
 
     def mark(self, arm: str, kind: str, found: ArmComparison | None, text: str) -> str:
         """`text` with a mark where the kind fails the check, or is lower without failing it."""
@@ -162,7 +162,7 @@ class _Board:
         for name, arm, found in self.arms():
             whole = self.group(arm, found, None)
             cells = [self.name(name, arm, found), str(whole.n)]
-            cells += [self.value(whole, names) for names in self.metrics]
+            cells += ["".join(self.number(whole, names)) for names in self.metrics]
             cells += [self._kind_cell(name, arm, found, kind, sizes) for kind in self.kinds]
             rows.append((*cells, whole.moved))
         head = ["arm", "n", *(self.medium.plain(names.title, 40) for names in self.metrics)]
@@ -174,17 +174,15 @@ class _Board:
         self, name: str, arm: ArmReport, found: ArmComparison | None, kind: str, sizes: Mapping[str, int]
     ) -> str:
         group = self.group(arm, found, kind)
-        first = of_row(self.suite.metrics[0], self.suite.k)
-        said = [self.value(group, first)]
+        number, small_print = self.number(group, of_row(self.suite.metrics[0], self.suite.k))
         for row in self.suite.metrics[1:]:
             before, now = group.values.get(row, (None, 0.0))
             if before is not None and now - before < -DUST:
                 title = self.medium.plain(of_row(row, self.suite.k).title, 40)
-                said.append(self.medium.beside(f"{title} {arrow(*pair(before, now))}"))
+                small_print += self.medium.beside(f"{title} {arrow(*pair(before, now))}")
         if group.n != sizes[kind]:
-            said.append(self.medium.beside(f"n = {group.n}"))
-        number, small_print = said[0].split("<br>", 1)[0], said[0].partition("<br>")[1:]
-        return self.mark(name, kind, found, number) + "".join(small_print) + "".join(said[1:])
+            small_print += self.medium.beside(f"n = {group.n}")
+        return self.mark(name, kind, found, number) + small_print
 
     def long(self) -> Section[Cells]:
         """One row per arm and kind: for consoles, and for many kinds. The arms as a whole stand first where it is long."""
@@ -210,7 +208,7 @@ class _Board:
         return Section("", head=tuple(head), align=align, rows=tuple(ordered), notes=tuple(self.legend()))
 
     def _long_row(self, label: str, kind: str, group: _Group, small: str) -> Cells:
-        return (label, kind, f"{group.n}{small}", *(self.value(group, names) for names in self.metrics), group.moved)
+        return (label, kind, f"{group.n}{small}", *("".join(self.number(group, names)) for names in self.metrics), group.moved)
 
     def legend(self) -> Iterator[str]:
         """What the marks in the table mean, and what the numbers count."""
@@ -340,7 +338,3 @@ def _best(values: Iterable[float | None], medium: Medium) -> list[str]:
             shown.append(f"{text}{'+' if best else ' '}")
     return shown
 
-
-def misses_of(arm: ArmReport) -> list[CaseRow]:
-    """The cases of an arm with a relevant page outside the top k."""
-    return [row for row in arm.cases if row.missing]

@@ -332,7 +332,7 @@ def _grade_of(parts: Sequence[str], where: str, problems: list[Problem]) -> int 
     """The grade of one qrels line, or None and what is wrong with the line."""
     todo = "Write query-id, corpus-id and score, with tabs between."
     if len(parts) != 3:
-        problems.append(Problem(where, f"has {len(parts)} columns, not 3", todo))
+        problems.append(Problem(where, f"does not have 3 columns ({len(parts)})", todo))
         return None
     reason = bad_id(parts[0]) or bad_id(parts[1], DOC_ID_LIMIT)
     if reason:

@@ -81,21 +81,26 @@ def _parse(line: str, where: str, limit: int, *, last: bool) -> dict[str, Any] |
     try:
         value = _DECODER.decode(line)
         if "\\u" in line and (reason := _unwritable(value)):
-            raise _RefusedError(reason)
-    except RecursionError:
-        return Problem(where, "is nested too deeply")
-    except json.JSONDecodeError as fault:
-        return Problem(
-            where, f"is not JSON ({fault.msg} at column {fault.colno})", _hint(line, fault, last=last)
-        )
-    except ValueError as fault:
-        return Problem(where, str(fault) if isinstance(fault, _RefusedError) else f"is not JSON ({fault})")
+            return Problem(where, reason, "Take it out, or write the character itself as UTF-8.")
+    except (ValueError, RecursionError) as fault:
+        return Problem(where, _reason(fault), _hint(line, fault, last=last))
     if isinstance(value, dict):
         return value
     return Problem(where, f"is not an object ({told(value)})", "Write one object {...} per line.")
 
 
-def _hint(line: str, fault: json.JSONDecodeError, *, last: bool) -> str:
+def _reason(fault: Exception) -> str:
+    if isinstance(fault, _RefusedError):
+        return str(fault)
+    if isinstance(fault, RecursionError):
+        return "is nested too deeply"
+    at = f"{fault.msg} at column {fault.colno}" if isinstance(fault, json.JSONDecodeError) else str(fault)
+    return f"is not JSON ({at})"
+
+
+def _hint(line: str, fault: Exception, *, last: bool) -> str:
+    if not isinstance(fault, json.JSONDecodeError):
+        return ""
     if line.startswith(("<<<<<<<", "=======", ">>>>>>>")):
         return "It is the mark of a merge conflict; resolve it."
     if fault.msg == "Extra data" and line[fault.pos :].lstrip().startswith(("{", ",")):

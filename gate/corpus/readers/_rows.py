@@ -37,8 +37,9 @@ def first_row(file: Path) -> Mapping[str, Any]:
     try:
         with file.open("rb") as lines:
             while line := lines.readline(PEEK):
-                if line.strip():
-                    value = json.loads(line.decode("utf-8-sig"))
+                text = line.decode().lstrip("\ufeff").strip()
+                if text:
+                    value = json.loads(text)
                     return value if isinstance(value, dict) else {}
     except (OSError, ValueError, RecursionError):
         pass

@@ -13,7 +13,12 @@ from gate.model.fingerprint import cases_version
 from gate.store.cases import CaseSet, load_cases, shared_fields, split_of
 
 PAGES = {"configuration-reference", "concepts-jobs", "idempotency", "café"}
-GOOD = {"id": "rq-002", "query": "max_payload_kb", "relevant_doc_ids": ["concepts-jobs"], "kind": "exact_term"}
+GOOD = {
+    "id": "rq-002",
+    "query": "max_payload_kb",
+    "relevant_doc_ids": ["concepts-jobs"],
+    "kind": "exact_term",
+}
 
 
 def load(
@@ -43,7 +48,12 @@ def test_a_case_with_all_it_can_have(tmp_path: Path) -> None:
     found = load(
         tmp_path,
         [
-            {"version": "local-v1", "labelled_on": "2026-11-30", "pooled_from": ["keyword_chunks"], "pool_depth": 10},
+            {
+                "version": "local-v1",
+                "labelled_on": "2026-11-30",
+                "pooled_from": ["keyword_chunks"],
+                "pool_depth": 10,
+            },
             row(
                 relevant_doc_ids=["configuration-reference", "concepts-jobs"],
                 grades={"configuration-reference": 2},
@@ -99,7 +109,7 @@ A = "eval/a.jsonl:1: case 'rq-002'"
         ({"kind": 3}, [f"{A}: 'kind' is not a string (3)."]),
         ({"id": ...}, ['eval/a.jsonl:1: a case has no id. Give it a unique "id".']),
         ({"id": 2}, ["eval/a.jsonl:1: a case has an id that is not a string (2). Give it a short id of visible characters."]),
-        ({"id": "a\x00b"}, ["eval/a.jsonl:1: has a NUL character in 'a\\x00b'. Write the character itself, as UTF-8."]),
+        ({"id": "a\x00b"}, ["eval/a.jsonl:1: has a NUL character in 'a\\x00b'. Take it out, or write the character itself as UTF-8."]),
         ({"id": "a\x1b[2Jb"}, ["eval/a.jsonl:1: a case has an id that has a control character ('a\\x1b[2Jb'). Give it a short id of visible characters."]),
         ({"split": "tset"}, [f"{A}: 'split' is 'tset', not one a case can have. Did you mean 'test'?"]),
         ({"split": "all"}, [f"{A}: 'split' is 'all', not one a case can have. Known: 'dev', 'test'."]),
@@ -132,7 +142,14 @@ def test_ids_over_200_characters(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "value",
-    [{"id": "rq-2"}, {"querry": "x"}, {"Query": "x"}, {"_id": "1", "text": "x"}, {"relevant_docs_ids": []}, {}],
+    [
+        {"id": "rq-2"},
+        {"querry": "x"},
+        {"Query": "x"},
+        {"_id": "1", "text": "x"},
+        {"relevant_docs_ids": []},
+        {},
+    ],
 )
 def test_a_case_without_a_query_is_not_taken_for_a_header(tmp_path: Path, value: dict) -> None:
     assert problems(tmp_path, [GOOD, value])[0].startswith("eval/a.jsonl:2: ")
@@ -142,7 +159,7 @@ def test_problems_of_all_lines_and_files_come_together(tmp_path: Path) -> None:
     found = problems(
         tmp_path,
         [GOOD, row(id="rq-004", relevant_doc_ids=["concept-jobs"]), row(id="rq-006", kind=...)],
-        f'{json.dumps(row(id="rq-002"))}\nnot json\n',
+        f"{json.dumps(row(id='rq-002'))}\nnot json\n",
     )
     assert found == [
         "eval/a.jsonl:2: case 'rq-004' labels 'concept-jobs', no such page. Closest: 'concepts-jobs'.",
@@ -169,7 +186,9 @@ def test_a_file_without_cases(tmp_path: Path, text: str) -> None:
 def test_files_that_cannot_be_read_are_all_named(tmp_path: Path) -> None:
     (tmp_path / "latin").write_bytes(b"\xe9")
     with pytest.raises(InputError) as caught:
-        load_cases([(tmp_path / "no", "no"), (tmp_path / "latin", "latin"), (tmp_path, "folder")], "test", PAGES, {})
+        load_cases(
+            [(tmp_path / "no", "no"), (tmp_path / "latin", "latin"), (tmp_path, "folder")], "test", PAGES, {}
+        )
     assert [str(problem).split(".")[0] for problem in caught.value.problems] == [
         "no: no such file or folder",
         "latin:1: is not UTF-8 (byte 0xe9 at offset 0)",
@@ -182,7 +201,9 @@ def test_files_that_cannot_be_read_are_all_named(tmp_path: Path) -> None:
 def test_a_file_named_twice_is_one_problem(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text(json.dumps(GOOD))
     with pytest.raises(InputError) as caught:
-        load_cases([(tmp_path / "a.jsonl", "a.jsonl"), (tmp_path / "." / "a.jsonl", "./a.jsonl")], "test", PAGES, {})
+        load_cases(
+            [(tmp_path / "a.jsonl", "a.jsonl"), (tmp_path / "." / "a.jsonl", "./a.jsonl")], "test", PAGES, {}
+        )
     assert str(caught.value) == "./a.jsonl: is named twice among the case files. Name it once."
 
 
@@ -192,7 +213,11 @@ def test_the_split(tmp_path: Path) -> None:
         split: [case.id for case in load(tmp_path, rows, split=split).cases]  # type: ignore[arg-type]
         for split in ("test", "dev", "all")
     }
-    assert ids == {"test": ["rq-002", "rq-005"], "dev": ["rq-003", "rq-004"], "all": [one["id"] for one in rows]}
+    assert ids == {
+        "test": ["rq-002", "rq-005"],
+        "dev": ["rq-003", "rq-004"],
+        "all": [one["id"] for one in rows],
+    }
     assert len(load(tmp_path, rows).all_cases) == 4
     assert problems(tmp_path, [row(id="rq-001"), row(id="rq-003")]) == [
         "eval/a.jsonl: no case is in split 'test' (2 are in 'dev'). "
@@ -202,7 +227,7 @@ def test_the_split(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("case_id", "split"),
-    [("rq-002", "test"), ("rq-005", "dev"), ("10", "test"), ("q" + "9" * 5000, "dev"), ("login", "test"), ("logout", "test"), ("rq-2b", "test"), ("search", "dev")],
+    [("rq-002", "test"), ("rq-005", "dev"), ("10", "test"), ("q" + "9" * 5000, "dev"), ("login", "test"), ("logout", "test"), ("rq-2b", "test"), ("delta", "dev")],
 )  # fmt: skip
 def test_the_split_by_id_is_stable(case_id: str, split: str) -> None:
     assert split_of(case_id) == split
@@ -211,14 +236,18 @@ def test_the_split_by_id_is_stable(case_id: str, split: str) -> None:
 
 def test_gone_pages_may_be_labelled(tmp_path: Path) -> None:
     gone = {"old-page": "0123456789abcdef"}
-    found = load(tmp_path, [row(relevant_doc_ids=["old-page"], not_relevant_doc_ids=["idempotency"])], gone=gone)
+    found = load(
+        tmp_path, [row(relevant_doc_ids=["old-page"], not_relevant_doc_ids=["idempotency"])], gone=gone
+    )
     assert found.cases[0].grades == {"old-page": 1}
 
 
 def test_rejected_pages_that_are_not_there_are_a_notice(tmp_path: Path) -> None:
     found = load(tmp_path, [row(not_relevant_doc_ids=["gone-1", "gone-2"])])
     assert found.cases[0].not_relevant == ("gone-1", "gone-2")
-    assert found.notices == ("eval/a.jsonl: 2 rejected pages are not in the corpus; nothing depends on them.",)
+    assert found.notices == (
+        "eval/a.jsonl: 2 rejected pages are not in the corpus; nothing depends on them.",
+    )
 
 
 def test_fields_of_the_relevant_pages(tmp_path: Path) -> None:
@@ -240,13 +269,22 @@ def test_the_query_stays_as_written_but_for_its_unicode_form(tmp_path: Path) -> 
 
 
 texts = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=12).filter(
-    lambda text: text.strip() == text and any(char.isalnum() for char in text) and len(unicodedata.normalize("NFD", text)) < 60
+    lambda text: (
+        text.strip() == text
+        and any(char.isalnum() for char in text)
+        and len(unicodedata.normalize("NFD", text)) < 60
+    )
 )
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
 @given(
-    st.lists(st.tuples(texts, texts, texts), min_size=1, max_size=5, unique_by=lambda one: unicodedata.normalize("NFC", one[0])),
+    st.lists(
+        st.tuples(texts, texts, texts),
+        min_size=1,
+        max_size=5,
+        unique_by=lambda one: unicodedata.normalize("NFC", one[0]),
+    ),
     st.sampled_from(["NFC", "NFD", "NFC"]),
     st.sampled_from(["\n", "\r\n", "\r"]),
     st.booleans(),
@@ -254,16 +292,35 @@ texts = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_
     st.randoms(use_true_random=False),
 )
 def test_how_a_file_is_written_never_changes_the_fingerprint(
-    tmp_path: Path, cases: list[tuple[str, str, str]], form: str, newline: str, bom: bool, escaped: bool, random
+    tmp_path: Path,
+    cases: list[tuple[str, str, str]],
+    form: str,
+    newline: str,
+    bom: bool,
+    escaped: bool,
+    random,
 ) -> None:
     rows = [
-        {"id": case_id, "query": query, "kind": kind, "relevant_doc_ids": ["café", "idempotency"], "split": "test"}
+        {
+            "id": case_id,
+            "query": query,
+            "kind": kind,
+            "relevant_doc_ids": ["café", "idempotency"],
+            "split": "test",
+        }
         for case_id, query, kind in cases
     ]
     lines = [
         json.dumps(
-            {key: unicodedata.normalize(form, value) if isinstance(value, str) else value for key, value in one.items()}
-            | {"relevant_doc_ids": [unicodedata.normalize(form, page) for page in one["relevant_doc_ids"][::-1]]},
+            {
+                key: unicodedata.normalize(form, value) if isinstance(value, str) else value
+                for key, value in one.items()
+            }
+            | {
+                "relevant_doc_ids": [
+                    unicodedata.normalize(form, page) for page in one["relevant_doc_ids"][::-1]
+                ]
+            },
             ensure_ascii=escaped,
         )
         for one in rows
@@ -300,7 +357,10 @@ def test_a_beir_folder(tmp_path: Path) -> None:
     )
     one, two = found.cases
     assert (one.id, one.query, one.kind, one.grades) == ("1", "first", "semantic", {"idempotency": 2})
-    assert (one.not_relevant, one.fields) == (("concepts-jobs", "long-gone"), {"kind": "semantic", "year": "1960"})
+    assert (one.not_relevant, one.fields) == (
+        ("concepts-jobs", "long-gone"),
+        {"kind": "semantic", "year": "1960"},
+    )
     assert (one.split, one.source, one.line) == ("test", "data/beir/queries.jsonl", 1)
     assert (two.kind, two.fields) == ("all", {})
     assert found.notices == (
@@ -326,10 +386,10 @@ def test_what_is_wrong_with_a_beir_folder(tmp_path: Path) -> None:
         f"{tsv}:2: case '1' labels 'idempotency-keys', no such page. Closest: 'idempotency'.",
         f"{tsv}:4: case '1' labels 'café' twice.",
         f"{tsv}:5: judges query '9', which queries.jsonl does not have.",
-        f"{tsv}:6: has 1 columns, not 3. Write query-id, corpus-id and score, with tabs between.",
+        f"{tsv}:6: does not have 3 columns (1). Write query-id, corpus-id and score, with tabs between.",
         f"{tsv}:7: the score is not a whole number up to 1000 ('1.5'). "
         "Write query-id, corpus-id and score, with tabs between.",
-        'data/beir/queries.jsonl:5: case \'5\' has no text. Add "text".',
+        "data/beir/queries.jsonl:5: case '5' has no text. Add \"text\".",
     ]
 
 
@@ -342,7 +402,9 @@ def test_beir_cases_are_all_test(tmp_path: Path) -> None:
 
 def test_a_thousand_typos_among_ten_thousand_pages_take_no_time(tmp_path: Path) -> None:
     pages = {f"guides/section-{number % 100}/topic-{number}" for number in range(10_000)}
-    rows = [row(id=f"x{number}", relevant_doc_ids=[f"guides/section-1/topik-{number}"]) for number in range(1000)]
+    rows = [
+        row(id=f"x{number}", relevant_doc_ids=[f"guides/section-1/topik-{number}"]) for number in range(1000)
+    ]
     found = problems(tmp_path, rows, pages=pages)
     assert len(found) == 1000
     assert "Closest: 'guides/" in found[0]

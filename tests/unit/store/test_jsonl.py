@@ -24,12 +24,24 @@ def test_rows_have_their_line() -> None:
     ("line", "message"),
     [
         ("nonsense", "a.jsonl:2: is not JSON (Expecting value at column 1)."),
-        ('{"a": "b', "a.jsonl:2: is not JSON (Unterminated string starting at at column 7). The line ends in the middle of it."),
-        ('{"a": 1', "a.jsonl:2: is not JSON (Expecting ',' delimiter at column 8). The line ends in the middle of it."),
+        (
+            '{"a": "b',
+            "a.jsonl:2: is not JSON (Unterminated string starting at at column 7). The line ends in the middle of it.",
+        ),
+        (
+            '{"a": 1',
+            "a.jsonl:2: is not JSON (Expecting ',' delimiter at column 8). The line ends in the middle of it.",
+        ),
         ('{"a": 1} {"b": 2}', "a.jsonl:2: is not JSON (Extra data at column 10). Write one object per line."),
         ('{"a": 1},', "a.jsonl:2: is not JSON (Extra data at column 9). Write one object per line."),
-        ("{'a': 1}", "a.jsonl:2: is not JSON (Expecting property name enclosed in double quotes at column 2). JSON has double quotes only."),
-        ("<<<<<<< HEAD", "a.jsonl:2: is not JSON (Expecting value at column 1). It is the mark of a merge conflict; resolve it."),
+        (
+            "{'a': 1}",
+            "a.jsonl:2: is not JSON (Expecting property name enclosed in double quotes at column 2). JSON has double quotes only.",
+        ),
+        (
+            "<<<<<<< HEAD",
+            "a.jsonl:2: is not JSON (Expecting value at column 1). It is the mark of a merge conflict; resolve it.",
+        ),
         ("[1]", "a.jsonl:2: is not an object ([1]). Write one object {...} per line."),
         ("null", "a.jsonl:2: is not an object (null). Write one object {...} per line."),
         ('"text"', "a.jsonl:2: is not an object ('text'). Write one object {...} per line."),
@@ -37,8 +49,14 @@ def test_rows_have_their_line() -> None:
         ('{"a": {"b": 1, "b": 1}}', "a.jsonl:2: has the key 'b' twice in one object."),
         ('{"a": NaN}', "a.jsonl:2: has NaN, which is not JSON."),
         ('{"a": -Infinity}', "a.jsonl:2: has -Infinity, which is not JSON."),
-        ('{"a": "x\\ud800"}', "a.jsonl:2: has half a surrogate pair in 'x\\ud800'. Write the character itself, as UTF-8."),
-        ('{"a": [{"\\u0000": 1}]}', "a.jsonl:2: has a NUL character in '\\x00'. Write the character itself, as UTF-8."),
+        (
+            '{"a": "x\\ud800"}',
+            "a.jsonl:2: has half a surrogate pair in 'x\\ud800'. Take it out, or write the character itself as UTF-8.",
+        ),
+        (
+            '{"a": [{"\\u0000": 1}]}',
+            "a.jsonl:2: has a NUL character in '\\x00'. Take it out, or write the character itself as UTF-8.",
+        ),
         ('{"a": "\x01"}', "a.jsonl:2: is not JSON (Invalid control character at at column 8)."),
         ("[" * 100_000, "a.jsonl:2: is nested too deeply."),
     ],
@@ -67,8 +85,10 @@ def test_a_cut_off_file_is_told_from_a_cut_off_line() -> None:
 
 def test_long_lines() -> None:
     text = json.dumps({"a": "é" * 30}, ensure_ascii=False)
-    assert read(text, limit=68)[1] == []
-    assert read(text, limit=67)[1] == ["a.jsonl:1: the line has 68 bytes, over 67. Write one object per line."]
+    assert read(text, limit=69)[1] == []
+    assert read(text, limit=68)[1] == [
+        "a.jsonl:1: the line has 69 bytes, over 68. Write one object per line."
+    ]
 
 
 def test_json_that_is_not_lines_is_one_problem() -> None:
@@ -77,7 +97,9 @@ def test_json_that_is_not_lines_is_one_problem() -> None:
         "a.jsonl: is an array, not JSONL. Write one object per line, without brackets and commas around."
     ]
     assert read(json.dumps(value))[1][0].startswith("a.jsonl: is an array, not JSONL.")
-    assert read(json.dumps(value[0], indent=2))[1][0].startswith("a.jsonl: is one object over several lines, not JSONL.")
+    assert read(json.dumps(value[0], indent=2))[1][0].startswith(
+        "a.jsonl: is one object over several lines, not JSONL."
+    )
 
 
 def test_a_flood_is_counted() -> None:
@@ -87,13 +109,20 @@ def test_a_flood_is_counted() -> None:
 
 
 json_values = st.recursive(
-    st.none() | st.booleans() | st.integers(-(10**9), 10**9) | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text("abc", max_size=3), inner, max_size=3),
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**9), 10**9)
+    | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text("abc", max_size=3), inner, max_size=3)
+    ),
     max_leaves=8,
 )
 
 
-@given(st.lists(st.dictionaries(st.text("abc", max_size=3), json_values, max_size=4), max_size=6), st.booleans())
+@given(
+    st.lists(st.dictionaries(st.text("abc", max_size=3), json_values, max_size=4), max_size=6), st.booleans()
+)
 def test_what_json_writes_is_read_back(values: list[dict], ascii_only: bool) -> None:
     text = "\n\n".join(json.dumps(value, ensure_ascii=ascii_only) for value in values)
     found, problems = read(text)
@@ -108,7 +137,12 @@ def test_any_text_is_rows_or_problems(text: str) -> None:
 
 def test_a_form_names_its_row_and_keeps_all_problems() -> None:
     problems: list[Problem] = []
-    form = Form("a:1", {"id": "x", "qurey": "q", "kind": " k", "pages": ["a", 1, "a"], "fields": {"a": 1}}, "case", problems)
+    form = Form(
+        "a:1",
+        {"id": "x", "qurey": "q", "kind": " k", "pages": ["a", 1, "a"], "fields": {"a": 1}},
+        "case",
+        problems,
+    )
     assert form.id() == "x"
     form.keys(("id", "query", "kind", "pages", "fields"), ("query",))
     assert form.text("query") is None

@@ -10,7 +10,13 @@ from gate.model.fingerprint import qa_version
 from gate.store.qa import load_qa
 
 PAGES = {"error-codes", "café"}
-GOOD = {"id": "qa-004", "question": "What is 429?", "answer": "Too many requests.", "citations": ["error-codes"], "applies_to": "3.x"}
+GOOD = {
+    "id": "qa-004",
+    "question": "What is 429?",
+    "answer": "Too many requests.",
+    "citations": ["error-codes"],
+    "applies_to": "3.x",
+}
 
 
 def load(tmp_path: Path, content: str | list[dict]) -> tuple[QaCase, ...]:
@@ -33,9 +39,16 @@ def row(**changes: object) -> dict:
 def test_questions_in_file_order(tmp_path: Path) -> None:
     first, second, third = load(
         tmp_path,
-        [{"version": "1"}, GOOD, row(id="b", citations=..., answer=..., applies_to=...), row(id="c", citations=["old"])],
+        [
+            {"version": "1"},
+            GOOD,
+            row(id="b", citations=..., answer=..., applies_to=...),
+            row(id="c", citations=["old"]),
+        ],
     )
-    assert first == QaCase("qa-004", "What is 429?", "Too many requests.", ("error-codes",), "3.x", "eval/qa.jsonl", 2)
+    assert first == QaCase(
+        "qa-004", "What is 429?", "Too many requests.", ("error-codes",), "3.x", "eval/qa.jsonl", 2
+    )
     assert (second.citations, second.answer, second.applies_to) == ((), "", "all")
     assert third.citations == ("old",)
 
@@ -74,7 +87,9 @@ def test_duplicates_and_broken_lines_together(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", '{"version": "1"}'])
 def test_a_file_without_questions(tmp_path: Path, text: str) -> None:
-    assert problems(tmp_path, text) == ["eval/qa.jsonl: has no questions. Write at least one, or do not name the file."]
+    assert problems(tmp_path, text) == [
+        "eval/qa.jsonl: has no questions. Write at least one, or do not name the file."
+    ]
 
 
 def test_how_a_file_is_written_never_changes_the_fingerprint(tmp_path: Path) -> None:

@@ -34,16 +34,28 @@ def test_utf8_is_read_with_one_kind_of_line_break(tmp_path: Path, data: bytes, t
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"a\nb\nc\xe9d", "docs/a.md:3: is not UTF-8 (byte 0xe9 at offset 5). Save it as UTF-8, for example with: iconv"),
+        (
+            b"a\nb\nc\xe9d",
+            "docs/a.md:3: is not UTF-8 (byte 0xe9 at offset 5). Save it as UTF-8, for example with: iconv",
+        ),
         (b"\xef\xbb\xbfa\r\nb\r\xff", "docs/a.md:3: is not UTF-8 (byte 0xff at offset 8)."),
         (b"\xed\xa0\x80", "docs/a.md:1: is not UTF-8 (byte 0xed at offset 0)."),
         (b"a\n\x00\x00", "docs/a.md:2: has a NUL byte (offset 2). It looks like UTF-16"),
         (b"a\nbcdefgh\n\x00", "docs/a.md:3: has a NUL byte (offset 10). A text file has none; is it binary?"),
-        ("hi".encode("utf-16-le"), "docs/a.md:1: has a NUL byte (offset 1). It looks like UTF-16 without a mark"),
-        ("hi".encode("utf-16"), "docs/a.md: is UTF-16, not UTF-8. Save it as UTF-8, for example with: iconv -f UTF-16"),
+        (
+            "hi".encode("utf-16-le"),
+            "docs/a.md:1: has a NUL byte (offset 1). It looks like UTF-16 without a mark",
+        ),
+        (
+            "hi".encode("utf-16"),
+            "docs/a.md: is UTF-16, not UTF-8. Save it as UTF-8, for example with: iconv -f UTF-16",
+        ),
         (b"\xfe\xff\x00h", "docs/a.md: is UTF-16, not UTF-8."),
         ("hi".encode("utf-32"), "docs/a.md: is UTF-32, not UTF-8."),
-        (b"version https://git-lfs.github.com/spec/v1\noid", "docs/a.md: is a Git LFS pointer, not the file itself."),
+        (
+            b"version https://git-lfs.github.com/spec/v1\noid",
+            "docs/a.md: is a Git LFS pointer, not the file itself.",
+        ),
     ],
 )
 def test_all_else_is_refused_with_its_place(tmp_path: Path, data: bytes, message: str) -> None:

@@ -1,0 +1,144 @@
+"""What stands behind the numbers: how sure they are, what differs from the baseline, and what exactly was measured."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from gate.model.comparison import GroupComparison
+from gate.model.fingerprint import shown
+from gate.model.report import Report, SuiteReport
+from gate.report.medium import Medium
+from gate.report.numbers import interval, listed, p_value, plural, points, seconds
+from gate.report.parts import Cells, Note, Section
+from gate.report.titles import of_row
+
+_NAMED = 5
+
+
+def sure(suite: SuiteReport, medium: Medium) -> Section[Cells]:
+    """The tests of every arm and kind. Information beside the verdict."""
+    title = medium.plain(of_row(suite.metrics[0], suite.k).title, 40)
+    rows = []
+    for name, found in suite.comparison.items():
+        if found.n:
+            rows.append(_sure(medium.plain(name, 60), "all", found, suite.metrics[0]))
+            rows += [
+                _sure(medium.plain(name, 60), medium.plain(kind, 60), group, suite.metrics[0])
+                for kind, group in found.kinds.items()
+            ]
+    head = (
+        "arm", "kind", "n", "one case", "W/L/T", "sign test p", "sign-flip p", "95 % interval", "smallest drop to show",
+    )
+    return Section(
+        "How sure",
+        intro=(
+            f"On the difference of {title}, paired by case. This is information; the verdict does not use it. "
+            "The last column is the fewest losses, without a win, that reach p < 0.05."
+        ),
+        head=head,
+        align=("left", "left", "right", "right", "left", "right", "right", "left", "right"),
+        rows=tuple(rows),
+    )
+
+
+def _sure(arm: str, kind: str, group: GroupComparison, metric: str) -> Cells:
+    evidence, change = group.evidence, group.metrics[metric]
+    smallest = evidence.smallest_drop
+    return (
+        arm,
+        kind,
+        str(group.n),
+        points(1 / group.n),
+        f"{change.wins}/{change.losses}/{change.ties}",
+        p_value(evidence.sign_p),
+        p_value(evidence.flip_p),
+        interval(*evidence.interval) if evidence.interval is not None else "too few cases",
+        plural(smallest, "case") if smallest is not None else "too few cases",
+    )
+
+
+def changes(suite: SuiteReport, medium: Medium) -> Section[str]:
+    """What differs from the baseline, one line for each thing: where an author looks first."""
+    if suite.baseline is None and not suite.comparison:
+        return Section()
+    rows = (*_pages(suite, medium), *_settings(suite, medium))
+    return Section("Changed since the baseline", rows=rows or ("no page and no setting of an arm",))
+
+
+def _pages(suite: SuiteReport, medium: Medium) -> Iterator[str]:
+    found = suite.page_changes
+    for how, pages in (("edited", found.edited), ("deleted", found.removed), ("added", found.added)):
+        if pages:
+            yield f"{plural(len(pages), 'page')} {how}: {listed([medium.code(page, 80) for page in pages], _NAMED)}"
+    if found.renamed:
+        said = [f"{medium.code(old, 80)} to {medium.code(new, 80)}" for old, new in found.renamed.items()]
+        yield f"{plural(len(said), 'page')} renamed: {listed(said, _NAMED)}"
+
+
+def _settings(suite: SuiteReport, medium: Medium) -> Iterator[str]:
+    for name, found in suite.comparison.items():
+        if found.settings_changed:
+            said = [medium.code(change) for change in found.settings_changed]
+            yield f"settings of {medium.plain(name, 60)}: {listed(said, _NAMED)}"
+
+
+def provenance(report: Report, suite: SuiteReport, medium: Medium) -> Section[Cells]:
+    """What exactly was measured, and with what: a name and a value in each row."""
+    return Section("Provenance", head=("", ""), align=("left", "left"), rows=tuple(_provenance(report, suite, medium)))
+
+
+def _provenance(report: Report, suite: SuiteReport, medium: Medium) -> Iterator[Cells]:
+    titles = ", ".join(medium.plain(of_row(row, suite.k).title, 40) for row in suite.metrics)
+    yield "suite", f"{medium.cell(suite.suite, 80)}, {suite.split} split"
+    yield "settings", f"k = {suite.k}, pool {suite.pool}, context {suite.context}; decided on {titles}"
+    yield "cases", medium.cell(suite.cases_version)
+    if suite.qa_version is not None:
+        yield "QA", medium.cell(suite.qa_version)
+    yield "corpus", medium.cell(shown(suite.versions.corpus))
+    if suite.baseline is not None:
+        at = f" at {medium.cell(suite.baseline.commit[:12])}" if suite.baseline.commit else ""
+        yield "baseline", (
+            f"{medium.cell(suite.baseline.path)}{at}, sha256 {medium.cell(suite.baseline.sha256[:8])}, "
+            f"{medium.cell(shown(suite.baseline.cases_version))}"
+        )
+        found = suite.page_changes
+        counts = {
+            "edited": len(found.edited), "deleted": len(found.removed),
+            "added": len(found.added), "renamed": len(found.renamed),
+        }
+        said = ", ".join(f"{count:,} {how}" for how, count in counts.items() if count)
+        yield "pages", f"{said} since the baseline" if said else "the same as in the baseline"
+    for name, arm in suite.arms.items():
+        settings = json.dumps(arm.settings, sort_keys=True, ensure_ascii=False)
+        flags = "".join([", shown only" if not arm.gate else "", ", not required" if not arm.required else ""])
+        yield f"arm {medium.plain(name, 60)}", medium.cell(settings, 200) + flags
+        for change in (suite.comparison[name].settings_changed if name in suite.comparison else ())[:12]:
+            yield "", f"changed: {medium.cell(change, 160)}"
+        if arm.unstable:
+            unstable = listed([medium.cell(case, 80) for case in arm.unstable], _NAMED)
+            yield "", f"unstable from run to run: {unstable}"
+    environment = report.environment
+    if environment.gate:
+        python = f", Python {medium.plain(environment.python, 40)}" if environment.python else ""
+        yield "retrieval-gate", f"{medium.plain(environment.gate, 40)}{python}"
+    if environment.packages:
+        packages = [f"{name} {version}" for name, version in sorted(environment.packages.items())]
+        yield "packages", medium.plain(", ".join(packages), 300)
+    if environment.seconds:
+        spent = [f"{medium.plain(name, 40)} {seconds(value)}" for name, value in environment.seconds.items()]
+        yield "time", listed(spent, 12)
+
+
+def notes(suite: SuiteReport, medium: Medium, levels: tuple[str, ...], title: str) -> Section[Note]:
+    """The findings of some levels, in the order found."""
+    rows = tuple(
+        Note(_sentence(medium.plain(finding.text)), medium.plain(finding.todo, 240) if finding.todo else "")
+        for finding in suite.findings
+        if finding.level.value in levels
+    )
+    return Section(title.format(len(rows)), rows=rows)
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "!", "?", ":", "…")) else f"{text}."

@@ -1,0 +1,131 @@
+"""Every file of a plug-in folder keeps its folder's contract, and a new file or an outside name is picked up."""
+
+from __future__ import annotations
+
+import importlib
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+from small_project import Project
+
+from gate import registry
+from gate.commands._measure import Workshop
+from gate.compare import Context, compare_arm
+from gate.corpus.read import cut
+from gate.model.comparison import ArmComparison
+from gate.model.measurement import ArmMeasurement, Label, Row
+from gate.model.page import Chunk, Corpus, Page
+from gate.model.settings import ArmSettings, PolicySettings
+from gate.model.verdict import Finding
+
+CORPUS = Corpus(
+    pages=(
+        Page("one", "One", "Intro of one.\n\n## Red\n\nA red apple.\n\n## Green\n\nA green apple."),
+        Page("two", "Two", "A blue plum, nothing else."),
+        Page("empty", "", ""),
+    )
+)
+
+
+def module(folder: str, name: str) -> Any:
+    return registry.load(folder, name, "test")
+
+
+@pytest.mark.parametrize("name", registry.names("chunkers"))
+def test_chunkers_cut_every_page_into_named_chunks(name: str) -> None:
+    assert issubclass(module("chunkers", name).Settings, BaseModel)
+    if name == "given":
+        given = tuple(Page(p.doc_id, p.title, p.text, chunks=(Chunk(f"{p.doc_id}#0", p.doc_id, "x"),)) for p in CORPUS.pages)
+        chunks = cut(Corpus(given, "given"), name, "test")
+    else:
+        chunks = cut(CORPUS, name, "test")
+    assert {chunk.doc_id for chunk in chunks} == {"one", "two", "empty"}
+    assert len({chunk.chunk_id for chunk in chunks}) == len(chunks)
+    assert all(chunk.chunk_id.rpartition("#")[0] == chunk.doc_id for chunk in chunks)
+
+
+@pytest.mark.parametrize("name", registry.names("readers"))
+def test_readers_have_read_and_accepts(name: str, tmp_path: Path) -> None:
+    reader = module("readers", name)
+    assert reader.accepts(tmp_path / "nowhere") is False
+    assert callable(reader.read)
+
+
+@pytest.mark.parametrize("name", registry.names("arms"))
+def test_arms_build_search_and_return_hits_of_the_corpus(name: str) -> None:
+    arm_file = module("arms", name)
+    assert issubclass(arm_file.Settings, ArmSettings)
+    settings = arm_file.Settings(type=name)
+    arm = Workshop(CORPUS, {"it": settings}, "test").arm("it")
+    hits = arm.search("red apple", 2)
+    assert [hit.doc_id for hit in hits] == ["one", "one"]
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+    assert list(hits) == list(arm.search("red apple", 2)), "the same query twice is the same answer"
+    assert len(arm.search("apple", 1)) == 1
+    assert list(arm.search("", 5)) == []
+
+
+def comparison(before: float, after: float) -> ArmComparison:
+    labels = {"c": Label(kind="semantic", query="q", relevant={"p": 1}, sha256="x")}
+    rows = [ArmMeasurement(settings={}, rows={"c": Row(ranked=("p",), at=(1,), recall=score)}) for score in (after, before)]
+    return compare_arm("it", rows[0], rows[1], labels, Context())
+
+
+OPTIONS: dict[str, dict[str, Any]] = {"max-drop": {"max_drop": 0.1}, "floor": {"floor": 0.9}}
+
+
+@pytest.mark.parametrize("name", registry.names("policies"))
+def test_policies_find_a_fall_and_are_silent_without_one(name: str) -> None:
+    policy = module("policies", name)
+    assert issubclass(policy.Settings, PolicySettings)
+    settings = policy.Settings(rule=name, **OPTIONS.get(name, {}))
+    found = policy.judge("it", comparison(1.0, 0.5), settings)
+    assert [(type(f), f.level, f.arm, f.kind) for f in found] == [(Finding, "regression", "it", "semantic")]
+    assert policy.judge("it", comparison(1.0, 1.0), settings) == []
+    other = policy.Settings(rule=name, kinds=("exact_term",), **OPTIONS.get(name, {}))
+    assert policy.judge("it", comparison(1.0, 0.5), other) == [], "kinds that are not named do not decide"
+
+
+@pytest.mark.parametrize(("folder", "package"), registry._PACKAGES.items())
+def test_a_new_file_is_picked_up(
+    folder: str, package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "brand_new.py").write_text("VALUE = 1\n", encoding="utf-8")
+    (tmp_path / "_part.py").write_text("", encoding="utf-8")
+    loaded = importlib.import_module(package)
+    monkeypatch.setattr(loaded, "__path__", [*loaded.__path__, str(tmp_path)])
+    registry.names.cache_clear()
+    try:
+        assert "brand-new" in registry.names(folder)
+        assert "part" not in registry.names(folder)
+        assert "-part" not in registry.names(folder)
+        assert module(folder, "brand-new").VALUE == 1
+    finally:
+        registry.names.cache_clear()
+
+
+def test_outside_names_work_wherever_a_name_does(project: Project) -> None:
+    project.write(
+        "mine.py",
+        textwrap.dedent(
+            '''
+            from gate.corpus.readers import markdown as reader
+            from gate.corpus.chunkers import page as chunker
+            from gate.policies import any_loss as policy
+            from gate.arms import bm25 as arm
+            '''
+        ),
+    )
+    project.edit(
+        "gate.toml",
+        'type = "bm25"',
+        'type = "mine:arm"\nchunker = "mine:chunker"\n\n[suite.docs.policy]\nrule = "mine:policy"',
+    )
+    project.edit("gate.toml", "k = 2", 'reader = "mine:reader"\nk = 2')
+    code, suite = project.report("--no-baseline")
+    assert code == 0
+    assert suite["arms"]["keyword"]["settings"]["type"] == "mine:arm"
+    assert suite["arms"]["keyword"]["n"] == 6
