@@ -53,16 +53,17 @@ class _List(NamedTuple):
 
 
 class _Block(NamedTuple):
-    """The postings of some consecutive chunks, by (term, chunk). Runs of one term start at `starts`."""
+    """The postings of some consecutive chunks from `first` on, by (term, chunk), as compact as they can wait.
 
+    `terms` and `runs`: each term once, and in how many of these chunks it occurs. `chunks` and `counts` of every
+    posting: its chunk, less `first`, and how often the term occurs there.
+    """
+
+    first: int
     terms: Ints
-    chunks: Ints
+    runs: Ints
+    chunks: npt.NDArray[np.uint16]
     counts: npt.NDArray[Any]
-    starts: npt.NDArray[np.intp]
-
-    @property
-    def runs(self) -> npt.NDArray[np.intp]:
-        return np.diff(self.starts, append=len(self.terms))
 
 
 class Postings:
@@ -73,7 +74,7 @@ class Postings:
         self.size = len(lengths)
         df = np.zeros(len(self._numbers), np.int64)
         for block in blocks:
-            df[block.terms[block.starts]] += block.runs
+            df[block.terms] += block.runs
         self._starts = np.concatenate(([0], np.cumsum(df)))
         idfs = {each: self.idf(each) for each in set(df.tolist())}
         idf = np.array([idfs[each] for each in df.tolist()])
@@ -83,13 +84,12 @@ class Postings:
         self._chunks = np.empty(self._starts[-1], np.int32)
         self._weights = np.empty(self._starts[-1], np.float64)
         free = self._starts[:-1].copy()  # where the next posting of each term goes
-        for terms, chunks, counts, starts in blocks:
-            runs = np.diff(starts, append=len(terms))
-            at = np.arange(len(terms)) + np.repeat(free[terms[starts]] - starts, runs)
-            tf = counts.astype(np.float64)
+        for first, terms, runs, positions, counts in blocks:
+            at = np.arange(len(positions)) + np.repeat(free[terms] - (np.cumsum(runs) - runs), runs)
+            chunks, tf = positions + np.int32(first), counts.astype(np.float64)
             self._chunks[at] = chunks
-            self._weights[at] = idf[terms] * (tf * (k1 + 1) / (tf + norm[chunks]))
-            free[terms[starts]] += runs
+            self._weights[at] = np.repeat(idf[terms], runs) * (tf * (k1 + 1) / (tf + norm[chunks]))
+            free[terms] += runs
         self._bounds = np.maximum.reduceat(self._weights, self._starts[:-1]) if len(df) else np.empty(0)
 
     def df(self, term: str) -> int:
@@ -156,9 +156,15 @@ def _block(ids: array[int], lengths: array[int], first: int) -> _Block:
     postings = _changes(keys)
     counts = np.diff(postings, append=len(keys))
     keys = keys[postings]
-    terms = (keys >> _CHUNK_BITS).astype(np.int32)
-    chunks = (keys & ((1 << _CHUNK_BITS) - 1)).astype(np.int32) + np.int32(first)
-    return _Block(terms, chunks, counts.astype(np.min_scalar_type(counts.max(initial=0))), _changes(terms))
+    terms = keys >> _CHUNK_BITS
+    starts = _changes(terms)
+    return _Block(
+        first,
+        terms[starts].astype(np.int32),
+        np.diff(starts, append=len(terms)).astype(np.int32),
+        (keys & ((1 << _CHUNK_BITS) - 1)).astype(np.uint16),
+        counts.astype(np.min_scalar_type(counts.max(initial=0))),
+    )
 
 
 def _changes(values: npt.NDArray[Any]) -> npt.NDArray[np.intp]:

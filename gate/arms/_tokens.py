@@ -5,7 +5,7 @@
 
 `unicode` reads any script:
 
-- The text is NFKC, case-folded, and NFKC again; soft hyphens and zero-width joiners are dropped.
+- Soft hyphens and zero-width joiners are dropped; the text is NFKC, case-folded, and NFKC again.
 - A token is `\\w+` with the same inner joins (`-` and `.`); combining marks stay in their word, as vowel signs must.
 - Scripts written without spaces (Han, kana, Thai, Lao, Khmer, Burmese), and Hangul, whose words carry their
   particles, become overlapping pairs of characters: 東京都 is 東京 and 京都; a run of one character stands alone.
@@ -59,9 +59,9 @@ def _unicode_pattern() -> re.Pattern[str]:
 
 def unicode_tokens(text: str) -> list[str]:
     """Tokens of any script; character pairs where a script has no spaces."""
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold()).translate(_DROPPED)
+    folded = unicodedata.normalize("NFKC", text.translate(_DROPPED)).casefold()
     found: list[str] = []
-    for run, word in _unicode_pattern().findall(folded):
+    for run, word in _unicode_pattern().findall(unicodedata.normalize("NFKC", folded)):
         if word or len(run) == 1:
             found.append(word or run)
         else:

@@ -137,6 +137,18 @@ def query_notices(measured: Measured) -> Iterator[Finding]:
             f"({', '.join(empty[:8])})",
             todo="The unicode tokenizer reads other scripts.",
         )
+    k = measured.now.settings.k
+    for name, arm in measured.now.arms.items():
+        short = [case for case, row in arm.rows.items() if len(row.ranked) < k]
+        if short:
+            yield Finding(
+                level=Level.NOTICE,
+                code="fewer-pages-than-k",
+                arm=name,
+                cases=tuple(short),
+                text=f"{name}: {len(short)} quer{'y' if len(short) == 1 else 'ies'} found fewer than {k} pages "
+                f"({', '.join(short[:8])}{', ...' if len(short) > 8 else ''})",
+            )
 
 
 def doc_renames(project: Project, suite: Suite) -> dict[str, str]:

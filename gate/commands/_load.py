@@ -26,7 +26,7 @@ from gate.store import accepted as accepted_store
 from gate.store import baselines, config, git
 from gate.store.cases import CaseSet, load_cases
 from gate.store.qa import load_qa
-from gate.store.text import read_text
+from gate.store.text import leaks, read_text
 
 T = TypeVar("T")
 
@@ -177,15 +177,13 @@ def wants_baseline(args: argparse.Namespace, settings: SuiteSettings) -> bool:
 
 
 def inside(root: Path, configured: str) -> Path:
-    """A configured path. In the Action it must resolve inside the repository; on a person's machine it is theirs."""
+    """A configured path. In the Action it and all below it must resolve inside the repository, and be plain files;
+    on a person's own machine it is theirs.
+    """
     path = root / configured
     workspace = os.environ.get("GITHUB_WORKSPACE")
     if os.environ.get("GITHUB_ACTIONS") == "true" and workspace:
-        top = Path(workspace).resolve()
-        if not path.resolve().is_relative_to(top):
-            raise InputError(
-                Problem(configured, "leads out of the repository", "In the Action every path stays inside it.")
-            )
+        raise_all(leaks(path, configured, Path(workspace)))
     return path
 
 

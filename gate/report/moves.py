@@ -58,7 +58,7 @@ class _Teller:
             kind=medium.plain(move.kind, 60),
             arm=medium.plain(arm, 60),
             score=", ".join(scores),
-            pages=tuple(lines),
+            pages=tuple(lines) or (PageLine("", "", "every relevant page kept its rank"),),
             remark="; ".join(filter(None, remarks)),
         )
 
@@ -153,7 +153,8 @@ def _missing(suite: SuiteReport, row: CaseRow, medium: Medium) -> str:
     for page in row.missing[:_PAGES]:
         where = f"rank {row.ranked.index(page) + 1}" if page in row.ranked else "outside the pool"
         said.append(f"{medium.cell(page, _ID)} ({where if page in suite.pages else 'no such page now'})")
-    return listed([*said, *[""] * (len(row.missing) - len(said))], _PAGES)
+    more = len(row.missing) - len(said)
+    return ", ".join(said) + (f" and {more:,} more" if more else "")
 
 
 def _instead(suite: SuiteReport, row: CaseRow, medium: Medium) -> str:

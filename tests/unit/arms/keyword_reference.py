@@ -85,9 +85,10 @@ class Reference:
             self.counts.append(tf)
             for token in tf:
                 self.df[token] = self.df.get(token, 0) + 1
+        self.avgdl = sum(self.lengths) / len(self.lengths)
 
     def score(self, terms: Sequence[str], position: int) -> float:
-        n, avgdl = len(self.lengths), sum(self.lengths) / len(self.lengths)
+        n, avgdl = len(self.lengths), self.avgdl
         score = 0.0
         for term in terms:
             tf = self.counts[position].get(term, 0)

@@ -58,7 +58,7 @@ def test_a_match_that_the_library_scores_at_or_below_zero_is_still_a_hit() -> No
         ("page0", 0.0)
     ]
     hits = arm(["a b", "a b", "a"], variant="okapi").search("a", 5)
-    assert [hit.doc_id for hit in hits] == ["page0", "page1", "page2"] or all(hit.score < 0 for hit in hits)
+    assert len(hits) == 3
     assert all(hit.score < 0 for hit in hits)
 
 
