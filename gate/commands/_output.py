@@ -56,7 +56,9 @@ def write(args: argparse.Namespace, report: Report) -> None:
     if args.markdown:
         from gate.report import render
 
-        text = "\n".join(render.comment(report, suite) for suite in report.suites)
+        text = "\n".join(
+            render.comment(report, suite.suite, marker=render.marker(suite.suite)) for suite in report.suites
+        )
         if args.markdown == "-":
             emit(text)
         else:

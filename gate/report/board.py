@@ -62,7 +62,9 @@ class _Board:
         )
         self.failing = {(f.arm, f.kind) for f in suite.findings if f.level is Level.REGRESSION}
         named = [of_row(row, suite.k) for row in dict.fromkeys((*_FIRST, *suite.metrics))]
-        self.metrics = [names for names in named if any(names.mean in arm.means for arm in suite.arms.values())]
+        self.metrics = [
+            names for names in named if any(names.mean in arm.means for arm in suite.arms.values())
+        ]
         self.used: dict[str, None] = {}
 
     def arms(self) -> Iterator[tuple[str, ArmReport, ArmComparison | None]]:
@@ -155,7 +157,7 @@ class _Board:
 
     def wide(self) -> Section[Cells]:
         """One row per arm, one column per kind."""
-        sizes = {kind: 0 for kind in self.kinds}
+        sizes = dict.fromkeys(self.kinds, 0)
         for label in self.suite.labels.values():
             sizes[label.kind] = sizes.get(label.kind, 0) + 1
         rows = []
@@ -166,7 +168,9 @@ class _Board:
             cells += [self._kind_cell(name, arm, found, kind, sizes) for kind in self.kinds]
             rows.append((*cells, whole.moved))
         head = ["arm", "n", *(self.medium.plain(names.title, 40) for names in self.metrics)]
-        head += [f"{self.medium.plain(kind, 40)} ({sizes[kind]}){self.small(sizes[kind])}" for kind in self.kinds]
+        head += [
+            f"{self.medium.plain(kind, 40)} ({sizes[kind]}){self.small(sizes[kind])}" for kind in self.kinds
+        ]
         align = ("left", "right", *["left"] * (len(head) - 1))
         return Section("", head=(*head, "W/L/T"), align=align, rows=tuple(rows), notes=tuple(self.legend()))
 
@@ -199,16 +203,26 @@ class _Board:
                     repeated = label if self.medium.wide else ""
                     blocks[-1].append(self._long_row(repeated, shown, group, self.small(group.n)))
         long = self.medium.wide and sum(map(len, blocks)) > 40
-        ordered = (row for rows in (
-            *((block[:1] for block in blocks) if long else ()),
-            *((block[1:] for block in blocks) if long else blocks),
-        ) for row in rows)
+        ordered = (
+            row
+            for rows in (
+                *((block[:1] for block in blocks) if long else ()),
+                *((block[1:] for block in blocks) if long else blocks),
+            )
+            for row in rows
+        )
         head = ["arm", "kind", "n", *(self.medium.plain(names.title, 40) for names in self.metrics), "W/L/T"]
         align = ("left", "left", "right", *["left"] * (len(head) - 3))
         return Section("", head=tuple(head), align=align, rows=tuple(ordered), notes=tuple(self.legend()))
 
     def _long_row(self, label: str, kind: str, group: _Group, small: str) -> Cells:
-        return (label, kind, f"{group.n}{small}", *("".join(self.number(group, names)) for names in self.metrics), group.moved)
+        return (
+            label,
+            kind,
+            f"{group.n}{small}",
+            *("".join(self.number(group, names)) for names in self.metrics),
+            group.moved,
+        )
 
     def legend(self) -> Iterator[str]:
         """What the marks in the table mean, and what the numbers count."""
@@ -287,17 +301,20 @@ def systems_view(
     order += [mean for mean in means if mean not in order]
     kinds = sorted({kind for _, system in systems for kind in system.by_kind})
     columns: list[tuple[str, list[float | None]]] = [
-        (medium.plain(of_mean(mean, k).title, 40), [system.means.get(mean) for _, system in systems]) for mean in order
+        (medium.plain(of_mean(mean, k).title, 40), [system.means.get(mean) for _, system in systems])
+        for mean in order
     ]
     small = False
     for kind in kinds:
         groups = [system.by_kind.get(kind) for _, system in systems]
         n = max(group.n for group in groups if group is not None)
         small = small or n < SMALL_SAMPLE
-        columns.append((
-            f"{medium.plain(kind, 40)} ({n}){SMALL if n < SMALL_SAMPLE else ''}",
-            [group.means.get("recall") if group is not None else None for group in groups],
-        ))
+        columns.append(
+            (
+                f"{medium.plain(kind, 40)} ({n}){SMALL if n < SMALL_SAMPLE else ''}",
+                [group.means.get("recall") if group is not None else None for group in groups],
+            )
+        )
     shown = [(head, _best(values, medium)) for head, values in columns]
     rows = tuple(
         (medium.plain(name, 80), str(system.n), *(texts[position] for _, texts in shown))
@@ -337,4 +354,3 @@ def _best(values: Iterable[float | None], medium: Medium) -> list[str]:
         else:
             shown.append(f"{text}{'+' if best else ' '}")
     return shown
-

@@ -37,6 +37,8 @@ def aligned(head: Sequence[str], rows: Sequence[Sequence[str]], align: Sequence[
     widths = [max(map(width, cells)) for cells in zip(*lines, strict=True)]
     sides = [*align, *["left"] * (len(widths) - len(align))]
     return [
-        GAP.join(pad(cell, columns, side) for cell, columns, side in zip(line, widths, sides, strict=True)).rstrip()
+        GAP.join(
+            pad(cell, columns, side) for cell, columns, side in zip(line, widths, sides, strict=True)
+        ).rstrip()
         for line in lines
     ]

@@ -18,7 +18,9 @@ def template_folder() -> Path:
     checkout = home.parent
     if _is_ours(checkout / "pyproject.toml") and (checkout / "templates").is_dir():
         return checkout / "templates"
-    raise GateError(Problem(str(packaged), "the templates are missing from this installation", "Install it again."))
+    raise GateError(
+        Problem(str(packaged), "the templates are missing from this installation", "Install it again.")
+    )
 
 
 def _is_ours(pyproject: Path) -> bool:

@@ -72,9 +72,15 @@ def _invalid(suite: SuiteReport, medium: Medium) -> str:
     for finding in _at(suite, Level.INVALID):
         if finding.code == "cases-changed":
             changes = suite.case_changes
-            counts = ((len(changes.added), "added"), (len(changes.removed), "removed"), (len(changes.changed), "changed"))
+            counts = (
+                (len(changes.added), "added"),
+                (len(changes.removed), "removed"),
+                (len(changes.changed), "changed"),
+            )
             named = ", ".join(f"{count:,} {how}" for count, how in counts if count)
-            said.append(f"the cases changed and the baseline did not ({named})" if named else "the cases changed")
+            said.append(
+                f"the cases changed and the baseline did not ({named})" if named else "the cases changed"
+            )
         else:
             said.append(_SHORT.get(finding.code) or medium.plain(finding.text, 160))
     return _with_regressions(_joined(said, "problem"), suite, medium)
@@ -110,7 +116,9 @@ def _clean(suite: SuiteReport, medium: Medium) -> str:
     cases = plural(len(suite.labels), "case")
     if not suite.comparison:
         new = any(finding.code == "new-baseline" for finding in suite.findings)
-        return f"{cases} measured, the new baseline reproduces" if new else f"{cases} measured, nothing compared"
+        return (
+            f"{cases} measured, the new baseline reproduces" if new else f"{cases} measured, nothing compared"
+        )
     gated = {name: found for name, found in suite.comparison.items() if _gated(suite, name)}
     fallen = [
         f"{medium.plain(kind, 60)} of {medium.plain(name, 60)}"

@@ -22,7 +22,7 @@ from gate.report.parts import Cells, Section
 OWN = "gate/"
 PUBLIC = ("comment.md.j2", "compare.md.j2", "compare.txt.j2", "console.txt.j2", "summary.md.j2")
 # What the built-in templates read outside their blocks; an override may not give these names another value.
-RESERVED = frozenset({"head", "view", "md", "caller"})
+RESERVED = frozenset({"head", "view", "md", "tx", "caller"})
 _LARGEST = 1_000_000
 _COLOURS = {"red": "31", "green": "32", "yellow": "33", "bold": "1", "dim": "2"}
 
@@ -40,9 +40,8 @@ class Loader(BaseLoader):
         return path.read_text(encoding="utf-8"), str(path), lambda: True
 
     def _built_in(self, name: str) -> Path | None:
-        bare = name.removeprefix(OWN)
-        path = self._own / bare
-        return path if "/" not in bare and path.is_file() else None
+        path = (self._own / name.removeprefix(OWN)).resolve()
+        return path if path.is_relative_to(self._own.resolve()) and path.is_file() else None
 
     def user_file(self, name: str) -> Path | None:
         """The user's file of that name, if it is a plain file inside the override folder."""
@@ -60,7 +59,7 @@ def environment(overrides: Path | None, *, colour: bool = False) -> Environment:
     made = ImmutableSandboxedEnvironment(
         loader=loader,
         undefined=StrictUndefined,
-        autoescape=False,  # noqa: S701 - every string of a view is escaped for its medium when the view is built
+        autoescape=False,  # every string of a view is escaped for its medium when the view is built
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
@@ -97,12 +96,18 @@ def _problems(made: Environment, loader: Loader, overrides: Path) -> Iterator[Pr
             todo = f"{did_you_mean(path.name, PUBLIC)} Parts that others import begin with an underscore."
             yield Problem(str(path), "there is no template of this name to override", todo)
         elif loader.user_file(path.name) is None:
-            yield Problem(str(path), "is not a plain file inside this folder, or is too large", "Put the file itself there.")
+            yield Problem(
+                str(path),
+                "is not a plain file inside this folder, or is too large",
+                "Put the file itself there.",
+            )
         else:
             try:
                 tree = made.parse(path.read_text(encoding="utf-8"), path.name)
             except TemplateSyntaxError as fault:
-                yield Problem(f"{path}:{fault.lineno}", fault.message or "is not a template", "Mend the template.")
+                yield Problem(
+                    f"{path}:{fault.lineno}", fault.message or "is not a template", "Mend the template."
+                )
             except UnicodeDecodeError:
                 yield Problem(str(path), "is not UTF-8", "Save it as UTF-8.")
             else:
@@ -115,11 +120,15 @@ def _tree_problems(made: Environment, path: Path, tree: nodes.Template) -> Itera
     extends = tree.find(nodes.Extends)
     named = extends.template if extends is not None else None
     if not (isinstance(named, nodes.Const) and named.value == parent):
-        yield Problem(f"{path}:1", "does not extend the built-in template", f'Begin with {{% extends "{parent}" %}}.')
+        yield Problem(
+            f"{path}:1", "does not extend the built-in template", f'Begin with {{% extends "{parent}" %}}.'
+        )
         return
     for block in tree.find_all(nodes.Block):
         if block.name not in known:
-            yield Problem(f"{path}:{block.lineno}", f"no such block ({block.name!r})", did_you_mean(block.name, known))
+            yield Problem(
+                f"{path}:{block.lineno}", f"no such block ({block.name!r})", did_you_mean(block.name, known)
+            )
     for node in tree.body:
         if not _harmless(node):
             yield Problem(
@@ -134,7 +143,15 @@ def _tree_problems(made: Environment, path: Path, tree: nodes.Template) -> Itera
 def _harmless(node: nodes.Node) -> bool:
     if isinstance(node, nodes.Output):
         return all(isinstance(part, nodes.TemplateData) and not part.data.strip() for part in node.nodes)
-    kinds = (nodes.Extends, nodes.Block, nodes.Macro, nodes.Import, nodes.FromImport, nodes.Assign, nodes.AssignBlock)
+    kinds = (
+        nodes.Extends,
+        nodes.Block,
+        nodes.Macro,
+        nodes.Import,
+        nodes.FromImport,
+        nodes.Assign,
+        nodes.AssignBlock,
+    )
     return isinstance(node, kinds)
 
 

@@ -16,6 +16,7 @@ from gate.report.titles import of_row
 _PAGES = 6
 _NAMED = 3
 _ID = 80
+_PLAIN_CAUSES = {"deleted": "deleted", "empty": "nothing came back for this query"}
 
 
 def page_states(changes: PageChanges, medium: Medium) -> dict[str, str]:
@@ -78,21 +79,17 @@ class _Teller:
 
     def why(self, page: PageMove, move: CaseMove, told: bool) -> str:
         """The cause in words."""
-        if page.cause == "deleted":
-            return "deleted"
         if page.cause == "renamed":
             new = self.medium.cell(page.renamed_to or "", _ID)
             return f"renamed to {new}; the label still has the old name"
-        if page.cause == "empty":
-            return "nothing came back for this query"
+        if page.cause in _PLAIN_CAUSES:
+            return _PLAIN_CAUSES[page.cause]
         if not _fell(page):
-            return "was not in the top " + str(self.suite.k) + " before either"
+            return f"was not in the top {self.suite.k} before either"
         behind = self._behind(page, move, told)
         if page.cause == "edited":
             return f"edited; {behind}"
-        if not move.touched and not told:
-            return f"{behind}; none of these pages changed"
-        return behind
+        return behind if move.touched or told else f"{behind}; none of these pages changed"
 
     def _behind(self, page: PageMove, move: CaseMove, told: bool) -> str:
         if not move.overtaken_by:
@@ -103,7 +100,11 @@ class _Teller:
 
     def won_lines(self, move: CaseMove) -> Iterator[PageLine]:
         """The pages that rose."""
-        rose = [page for page in move.pages if page.after is not None and (page.before or page.after + 1) > page.after]
+        rose = [
+            page
+            for page in move.pages
+            if page.after is not None and (page.before or page.after + 1) > page.after
+        ]
         for page in rose[:_PAGES]:
             why = self.states.get(page.doc_id, "")
             yield PageLine(self.medium.cell(page.doc_id, _ID), rank_pair(page.before, page.after), why)
@@ -132,7 +133,14 @@ def lost(suite: SuiteReport, medium: Medium) -> Section[Moved]:
     def weight(entry: tuple[str, CaseMove]) -> tuple[bool, bool, bool, float, str, int]:
         arm, move = entry
         shown_only = arm in suite.arms and not suite.arms[arm].gate
-        return shown_only, bool(move.accepted), move.already_lost, round(_difference(move), 9), move.id, order[arm]
+        return (
+            shown_only,
+            bool(move.accepted),
+            move.already_lost,
+            round(_difference(move), 9),
+            move.id,
+            order[arm],
+        )
 
     moves.sort(key=weight)
     rows = tuple(teller.moved(arm, move, tuple(teller.lost_lines(move))) for arm, move in moves)
@@ -195,7 +203,10 @@ def added(suite: SuiteReport, medium: Medium) -> Section[Added]:
     for case in changes.added:
         label = suite.labels.get(case)
         if label is not None:
-            outcomes = (_outcome(suite, suite.arms[name], found.get(case), name, medium) for name, found in rows_of.items())
+            outcomes = (
+                _outcome(suite, suite.arms[name], found.get(case), name, medium)
+                for name, found in rows_of.items()
+            )
             rows.append(
                 Added(
                     case=medium.cell(case, _ID),
@@ -247,10 +258,13 @@ def diagnosis(suite: SuiteReport, medium: Medium) -> Section[Cells]:
             moved[move.after] += 1
             moved[move.before] -= 1
         cells = [
-            f"{found.counts.get(bucket, 0)}{f' ({signed(moved[bucket])})' if moved[bucket] else ''}" for bucket in buckets
+            f"{found.counts.get(bucket, 0)}{f' ({signed(moved[bucket])})' if moved[bucket] else ''}"
+            for bucket in buckets
         ]
         total = len(found.questions)
-        rows.append((medium.plain(name, 60), str(total), *cells, str(len(found.partial)), str(found.unanswerable)))
+        rows.append(
+            (medium.plain(name, 60), str(total), *cells, str(len(found.partial)), str(found.unanswerable))
+        )
     head = ("arm", "questions", *(bucket.replace("_", " ") for bucket in buckets), "partial", "unanswerable")
     return Section(
         "Diagnosis of the QA questions",

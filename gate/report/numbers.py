@@ -191,15 +191,6 @@ def signed(count: int) -> str:
     return f"{count:+d}"
 
 
-def seconds(value: float) -> str:
-    """A duration.
-
-    >>> seconds(0.0312), seconds(75.2)
-    ('0.03 s', '75.2 s')
-    """
-    return f"{value:.2f} s" if value < 10 else f"{value:.1f} s"
-
-
 def listed(items: Iterable[str], most: int) -> str:
     """The first `most` items with commas, and how many more there are.
 

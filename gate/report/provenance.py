@@ -9,7 +9,7 @@ from gate.model.comparison import GroupComparison
 from gate.model.fingerprint import shown
 from gate.model.report import Report, SuiteReport
 from gate.report.medium import Medium
-from gate.report.numbers import interval, listed, p_value, plural, points, seconds
+from gate.report.numbers import interval, listed, p_value, plural, points
 from gate.report.parts import Cells, Note, Section
 from gate.report.titles import of_row
 
@@ -28,7 +28,15 @@ def sure(suite: SuiteReport, medium: Medium) -> Section[Cells]:
                 for kind, group in found.kinds.items()
             ]
     head = (
-        "arm", "kind", "n", "one case", "W/L/T", "sign test p", "sign-flip p", "95 % interval", "smallest drop to show",
+        "arm",
+        "kind",
+        "n",
+        "one case",
+        "W/L/T",
+        "sign test p",
+        "sign-flip p",
+        "95 % interval",
+        "smallest drop to show",
     )
     return Section(
         "How sure",
@@ -85,7 +93,9 @@ def _settings(suite: SuiteReport, medium: Medium) -> Iterator[str]:
 
 def provenance(report: Report, suite: SuiteReport, medium: Medium) -> Section[Cells]:
     """What exactly was measured, and with what: a name and a value in each row."""
-    return Section("Provenance", head=("", ""), align=("left", "left"), rows=tuple(_provenance(report, suite, medium)))
+    return Section(
+        "Provenance", head=("", ""), align=("left", "left"), rows=tuple(_provenance(report, suite, medium))
+    )
 
 
 def _provenance(report: Report, suite: SuiteReport, medium: Medium) -> Iterator[Cells]:
@@ -98,20 +108,27 @@ def _provenance(report: Report, suite: SuiteReport, medium: Medium) -> Iterator[
     yield "corpus", medium.cell(shown(suite.versions.corpus))
     if suite.baseline is not None:
         at = f" at {medium.cell(suite.baseline.commit[:12])}" if suite.baseline.commit else ""
-        yield "baseline", (
-            f"{medium.cell(suite.baseline.path)}{at}, sha256 {medium.cell(suite.baseline.sha256[:8])}, "
-            f"{medium.cell(shown(suite.baseline.cases_version))}"
+        yield (
+            "baseline",
+            (
+                f"{medium.cell(suite.baseline.path)}{at}, sha256 {medium.cell(suite.baseline.sha256[:8])}, "
+                f"{medium.cell(shown(suite.baseline.cases_version))}"
+            ),
         )
         found = suite.page_changes
         counts = {
-            "edited": len(found.edited), "deleted": len(found.removed),
-            "added": len(found.added), "renamed": len(found.renamed),
+            "edited": len(found.edited),
+            "deleted": len(found.removed),
+            "added": len(found.added),
+            "renamed": len(found.renamed),
         }
         said = ", ".join(f"{count:,} {how}" for how, count in counts.items() if count)
         yield "pages", f"{said} since the baseline" if said else "the same as in the baseline"
     for name, arm in suite.arms.items():
         settings = json.dumps(arm.settings, sort_keys=True, ensure_ascii=False)
-        flags = "".join([", shown only" if not arm.gate else "", ", not required" if not arm.required else ""])
+        flags = "".join(
+            [", shown only" if not arm.gate else "", ", not required" if not arm.required else ""]
+        )
         yield f"arm {medium.plain(name, 60)}", medium.cell(settings, 200) + flags
         for change in (suite.comparison[name].settings_changed if name in suite.comparison else ())[:12]:
             yield "", f"changed: {medium.cell(change, 160)}"
@@ -125,9 +142,6 @@ def _provenance(report: Report, suite: SuiteReport, medium: Medium) -> Iterator[
     if environment.packages:
         packages = [f"{name} {version}" for name, version in sorted(environment.packages.items())]
         yield "packages", medium.plain(", ".join(packages), 300)
-    if environment.seconds:
-        spent = [f"{medium.plain(name, 40)} {seconds(value)}" for name, value in environment.seconds.items()]
-        yield "time", listed(spent, 12)
 
 
 def notes(suite: SuiteReport, medium: Medium, levels: tuple[str, ...], title: str) -> Section[Note]:

@@ -55,7 +55,7 @@ _SHRINK = (
 _CONSOLE = {"lost": 40, "won": 10, "misses": 20, "question_moves": 20, "added": 20, "failures": 20}
 
 
-def marker(suite: str, key: str = "") -> str:
+def marker_of(suite: str, key: str = "") -> str:
     """The hidden first line by which a comment is found again; `key` tells several gates on one repository apart."""
     named = f" key={_quoted(key)}" if key else ""
     return f"<!-- retrieval-gate suite={_quoted(suite)}{named} -->"
@@ -76,21 +76,23 @@ def verdict_of(body: str) -> Verdict | None:
 
 def comment(
     report: Report,
-    suite: str,
+    suite: SuiteReport | str,
     *,
-    marker: str,
+    marker: str | None = None,
     overrides: Path | None = None,
     budget: int = BUDGET,
     previous: Verdict | None = None,
 ) -> str:
     """The pull-request comment of one suite: at most `budget` bytes of UTF-8.
 
-    `marker` is its first line. `previous` is the verdict of the comment that this one replaces; it makes a regression
-    that is gone read as resolved. Faults of an override are InputErrors.
+    `marker` is its first line (default: `marker_of` the suite). `previous` is the verdict of the comment that this one
+    replaces; it makes a regression that is gone read as resolved. Faults of an override are InputErrors.
     """
+    found = _suite(report, suite) if isinstance(suite, str) else suite
+    marker = marker_of(found.suite) if marker is None else marker
     if not re.fullmatch(r"<!--(?:(?!--)[^\r\n])*-->", marker):
         raise ValueError(f"marker must be an HTML comment on one line ({marker!r}).")
-    view = suite_view(report, _suite(report, suite), MARKDOWN, previous)
+    view = suite_view(report, found, MARKDOWN, previous)
     return _Page("comment.md.j2", "_head.md.j2", overrides, MARKDOWN, {"marker": marker}).fitted(view, budget)
 
 
@@ -111,7 +113,11 @@ def console(report: Report, *, colour: bool, overrides: Path | None = None) -> s
 
 
 def compare_markdown(
-    systems: Sequence[tuple[str, System]], *, k: int, title: str = "Systems side by side", overrides: Path | None = None
+    systems: Sequence[tuple[str, System]],
+    *,
+    k: int,
+    title: str = "Systems side by side",
+    overrides: Path | None = None,
 ) -> str:
     """Several systems in one table, in Markdown. `k` is the cutoff that the titles name."""
     view = systems_view(systems, k=k, medium=MARKDOWN, title=MARKDOWN.plain(title))
@@ -128,7 +134,14 @@ def compare_console(
 ) -> str:
     """The same for a terminal."""
     view = systems_view(systems, k=k, medium=TERMINAL, title=TERMINAL.plain(title))
-    return _tidy(_rendered(_environment(overrides, colour=colour), "compare.txt.j2", overrides, {"view": view}))
+    return _tidy(
+        _rendered(_environment(overrides, colour=colour), "compare.txt.j2", overrides, {"view": view})
+    )
+
+
+def scaffold(template: str, values: Mapping[str, object]) -> str:
+    """A file that `gate init` writes, from `templates/init`. What is written is not Markdown: nothing is escaped."""
+    return _environment(None).get_template(f"gate/init/{template}").render(values)
 
 
 def _suite(report: Report, name: str) -> SuiteReport:
@@ -249,4 +262,6 @@ def _fault(fault: Exception, overrides: Path, name: str) -> Problem:
     frames = [frame for frame in traceback.extract_tb(fault.__traceback__) if frame.filename.startswith(root)]
     where = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else str(overrides / name)
     said = " ".join(str(fault).split())[:300]
-    return Problem(where, f"{type(fault).__name__}: {said}" if said else type(fault).__name__, "Mend the template.")
+    return Problem(
+        where, f"{type(fault).__name__}: {said}" if said else type(fault).__name__, "Mend the template."
+    )

@@ -18,7 +18,9 @@ from gate.report.titles import of_row
 _FAULTS = (Level.INVALID.value, Level.NOT_MEASURED.value, Level.PARTIAL.value)
 
 
-def suite_view(report: Report, suite: SuiteReport, medium: Medium, previous: Verdict | None = None) -> SuiteView:
+def suite_view(
+    report: Report, suite: SuiteReport, medium: Medium, previous: Verdict | None = None
+) -> SuiteView:
     """One suite of `report`. `previous` is the verdict that the last comment on this change showed."""
     return SuiteView(
         suite=medium.plain(suite.suite, 80),
