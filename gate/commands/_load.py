@@ -26,7 +26,7 @@ from gate.store import accepted as accepted_store
 from gate.store import baselines, config, git
 from gate.store.cases import CaseSet, load_cases
 from gate.store.qa import load_qa
-from gate.store.text import leaks, read_text
+from gate.store.text import is_there, leaks, read_text
 
 T = TypeVar("T")
 
@@ -84,10 +84,7 @@ class Suite:
 
 def open_project(args: argparse.Namespace) -> Project:
     """Find and read the config, and the base's with --base."""
-    path = Path(args.config) if args.config else config.find(Path.cwd())
-    if args.config and not path.exists():
-        raise InputError(Problem(str(path), "no such file", "Name a gate.toml, or its folder."))
-    loaded = config.load(path)
+    loaded = config.load(Path(args.config) if args.config else config.find(Path.cwd()))
     base = git.open_base(loaded.root, args.base) if getattr(args, "base", None) else None
     return Project(loaded, base, _base_settings(loaded, base), load_metrics())
 
@@ -260,9 +257,8 @@ def _head_side(
 ) -> Side:
     if not compares:
         return Side(suite)
-    path = project.root / suite.baseline
     baseline = None
-    if path.exists() or path.is_symlink():
+    if is_there(project.root / suite.baseline):
         baseline = problems.attempt(
             lambda: baselines.parse(
                 read_text(inside(project.root, suite.baseline), suite.baseline), suite.baseline, name, project.metrics
@@ -273,8 +269,7 @@ def _head_side(
 
 def _entries_here(project: Project, baseline: str, problems: Problems) -> tuple[Entry, ...]:
     shown = accepted_store.path_beside(baseline)
-    path = project.root / shown
-    if not path.exists():
+    if not is_there(project.root / shown):
         return ()
     return problems.attempt(lambda: accepted_store.parse(read_text(inside(project.root, shown), shown), shown)) or ()
 
@@ -293,15 +288,18 @@ def _base_side(
         return Side(head)
     if not compares:
         return Side(suite)
-    text = base.read(suite.baseline)
-    shown = f"{suite.baseline} at {base.short}"
-    baseline = (
-        problems.attempt(lambda: baselines.parse(text, shown, name, project.metrics)) if text is not None else None
-    )
-    beside = accepted_store.path_beside(suite.baseline)
-    said = base.read(beside)
-    entries = problems.attempt(lambda: accepted_store.parse(said, f"{beside} at {base.short}")) if said else ()
-    return Side(suite, baseline, entries or ())
+
+
+    def baseline() -> Measurement | None:
+        text = base.read(suite.baseline)
+        return baselines.parse(text, f"{suite.baseline} at {base.short}", name, project.metrics) if text is not None else None
+
+    def entries() -> tuple[Entry, ...]:
+        beside = accepted_store.path_beside(suite.baseline)
+        text = base.read(beside)
+        return accepted_store.parse(text, f"{beside} at {base.short}") if text is not None else ()
+
+    return Side(suite, problems.attempt(baseline), problems.attempt(entries) or ())
 
 
 def read_absent(project: Project, name: str, settings: SuiteSettings) -> tuple[Side, list[Entry]]:

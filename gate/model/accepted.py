@@ -2,14 +2,37 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from gate.model.frozen import Frozen
 
-Sha = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
-Reason = Annotated[str, StringConstraints(min_length=1, max_length=500, pattern=r"^[^\n\r]*\S[^\n\r]*$")]
+REASON_LIMIT = 500
+
+_SHA = re.compile(r"[0-9a-f]{64}")
+
+
+def one_line(text: str) -> str:
+    """A reason as it is: one line of visible text; a ValueError says what it is instead."""
+    if not text.strip():
+        raise ValueError("is empty")
+    if not text.isprintable():
+        raise ValueError("is not one line of plain text")
+    if len(text) > REASON_LIMIT:
+        raise ValueError(f"has {len(text)} characters, over {REASON_LIMIT}")
+    return text
+
+
+def _sha(text: str) -> str:
+    if not _SHA.fullmatch(text):
+        raise ValueError("is not a sha256 of 64 hex digits")
+    return text
+
+
+Sha = Annotated[str, AfterValidator(_sha)]
+Reason = Annotated[str, AfterValidator(one_line)]
 
 
 class Entry(Frozen):
@@ -29,7 +52,7 @@ class Entry(Frozen):
     @model_validator(mode="after")
     def _whole(self) -> Self:
         if self.what == "case" and (self.arm is None or self.case_sha256 is None):
-            raise ValueError("an accepted case needs 'arm' and 'case_sha256'")
+            raise ValueError("accepts a case without its 'arm' and 'case_sha256'")
         return self
 
 

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, ConfigDict, Field, StringConstraints
 
 from gate.model.case import Split
 from gate.model.frozen import Frozen
 from gate.model.measurement import Meaning, Positive
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=64)]
-Text = Annotated[str, StringConstraints(min_length=1)]
+
+
+def _printable(text: str) -> str:
+    if not text.strip():
+        raise ValueError("is empty")
+    if not text.isprintable():
+        raise ValueError("has a control character")
+    return text
+
+
+Text = Annotated[str, AfterValidator(_printable)]
 
 
 class ArmSettings(Frozen):
@@ -46,10 +56,10 @@ class PolicySettings(Frozen):
 
     rule: Text = "any-drop"
     metrics: tuple[str, ...] = Field(default=("recall",), min_length=1)
-    kinds: tuple[str, ...] | None = None
-    diagnosis: Annotated[str, StringConstraints(pattern="^(warn|fail)$")] = "warn"
-    accept: Annotated[str, StringConstraints(pattern="^(head|base)$")] = "head"
-    already_lost: Annotated[str, StringConstraints(pattern="^(warn|fail)$")] = "fail"
+    kinds: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
+    diagnosis: Literal["warn", "fail"] = "warn"
+    accept: Literal["head", "base"] = "head"
+    already_lost: Literal["warn", "fail"] = "fail"
 
 
 class OpenPolicySettings(PolicySettings):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -56,9 +57,9 @@ def load_cases(
     loading = _Loading(
         pages if isinstance(pages, (set, frozenset, dict)) else set(pages), page_fields, gone or {}
     )
-    read: dict[Path, str] = {}
+    read: dict[str, str] = {}
     for path, shown in paths:
-        real = path.resolve()
+        real = os.path.realpath(path)  # unlike Path.resolve, no fault for a link in a circle
         if real in read:
             loading.problems.append(Problem(shown, "is named twice among the case files", "Name it once."))
             continue

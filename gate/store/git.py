@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import subprocess
-import tarfile
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path, PurePosixPath
 
 from gate.errors import InputError, Problem
+from gate.store.text import decode
 
 TIMEOUT_SECONDS = 60
 
@@ -31,29 +30,53 @@ class Base:
     def inside(self, path: str) -> str | None:
         """`path`, relative to the config's folder, as git names it from the top; None where it leaves the tree."""
         joined = os.path.normpath(PurePosixPath(self.prefix, path).as_posix())
-        if joined.startswith("..") or joined.startswith("/"):
+        if joined == ".." or joined.startswith(("../", "/")):
             return None
         return PurePosixPath(joined).as_posix()
 
     def read(self, path: str) -> str | None:
-        """The text of `path` at the commit, None where there is no such file. Broken UTF-8 is replaced, not fatal."""
+        """The text of the file `path` at the commit, None where the commit has none.
+
+        A file that is there and cannot be read (a partial clone without network, not UTF-8) is an InputError: it must
+        never look like one that is absent.
+        """
         inside = self.inside(path)
-        if inside is None:
+        blobs = [sha for _, sha, name in self._blobs(inside) if name == inside] if inside is not None else []
+        if not blobs:
             return None
-        done = _git(self.top, "cat-file", "blob", f"{self.commit}:{inside}", check=False)
-        return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else None
+        return decode(_git(self.top, "cat-file", "blob", blobs[0]).stdout, f"{path} at {self.short}")
 
     def extract(self, path: str, into: Path) -> Path | None:
-        """Write the tree or file `path` of the commit below the folder `into`; None where it is not there."""
+        """Write the tree or file `path` of the commit below the folder `into`; None where it is not there.
+
+        The bytes are those of the commit, whatever .gitattributes says about exports. A link stays one only where it
+        leads to a place inside the repository.
+        """
         inside = self.inside(path)
-        if inside is None:
+        blobs = list(self._blobs(inside)) if inside is not None else []
+        if inside is None or not blobs:
             return None
-        done = _git(self.top, "archive", "--format=tar", self.commit, "--", inside, check=False)
-        if done.returncode != 0:
-            return None
-        with tarfile.open(fileobj=BytesIO(done.stdout)) as archive:
-            archive.extractall(into, filter="data")
+        wanted = "".join(f"{sha}\n" for _, sha, _ in blobs).encode()
+        contents = _git(self.top, "cat-file", "--batch", stdin=wanted).stdout
+        start = 0
+        for mode, _, name in blobs:
+            head, _, _ = contents[start : start + 200].partition(b"\n")
+            first = start + len(head) + 1
+            start = first + int(head.split()[2])
+            _write_blob(into, name, contents[first:start], link=mode == _LINK)
+            start += 1  # the line break behind each object
         return into / inside
+
+    def _blobs(self, inside: str) -> Iterator[tuple[str, str, str]]:
+        """(mode, sha, path from the top) of the files and links at or below a path of the commit."""
+        below = () if inside == "." else ("--", inside)
+        listed = _git(self.top, "ls-tree", "-r", "-z", self.commit, *below).stdout
+        for entry in listed.split(b"\0"):
+            meta, _, name = entry.partition(b"\t")
+            if name:
+                mode, kind, sha = meta.decode().split()
+                if kind == "blob":
+                    yield mode, sha, os.fsdecode(name)
 
     def renames(self, path: str) -> dict[str, str]:
         """Old -> new path of the files below `path` that git sees as renamed between the commit and the work tree.
@@ -75,6 +98,20 @@ class Base:
         return {_below(old, inside): _below(new, inside) for old, new in pairs if old and new}
 
 
+_LINK = "120000"
+
+
+def _write_blob(into: Path, name: str, content: bytes, *, link: bool) -> None:
+    target = into / name
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if not link:
+        target.write_bytes(content)
+        return
+    leads_to = os.path.normpath(os.path.join(os.path.dirname(name), os.fsdecode(content)))  # noqa: PTH118, PTH120
+    if not leads_to.startswith(("../", "/")) and leads_to != "..":
+        target.symlink_to(os.fsdecode(content))
+
+
 def _below(path: str, folder: str) -> str:
     return PurePosixPath(path).relative_to(folder).as_posix() if folder not in ("", ".") else path
 
@@ -86,8 +123,8 @@ def open_base(folder: Path, ref: str) -> Base:
         raise InputError(Problem(where, "a ref cannot begin with '-'", "Name a branch, a tag or a commit."))
     done = _git(folder, "rev-parse", "--show-toplevel", check=False)
     if done.returncode != 0:
-        raise InputError(Problem(where, "this folder is in no git repository", "Leave --base out to use the files here."))
-    top = Path(done.stdout.decode().rstrip("\n"))
+        raise InputError(_no_repository(where, _said(done)))
+    top = Path(os.fsdecode(done.stdout).rstrip("\n"))
     found = _git(top, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}", check=False)
     if found.returncode != 0:
         raise InputError(
@@ -95,6 +132,15 @@ def open_base(folder: Path, ref: str) -> Base:
         )
     prefix = folder.resolve().relative_to(top.resolve()).as_posix()
     return Base(top, found.stdout.decode().strip(), "" if prefix == "." else prefix)
+
+
+def _no_repository(where: str, said: str) -> Problem:
+    if "not a git repository" in said:
+        return Problem(where, "this folder is in no git repository", "Leave --base out to use the files here.")
+    if "dubious ownership" in said:
+        todo = "Trust it: git config --global --add safe.directory FOLDER."
+        return Problem(where, "git does not trust this repository, since another user owns it", todo)
+    return Problem(where, f"git cannot read this repository ({said})", "Run 'git status' here to see why.")
 
 
 def head(folder: Path) -> Base | None:
@@ -119,23 +165,31 @@ class _scratch_index:  # noqa: N801 - reads as a verb at its use
         self._folder.cleanup()
 
 
+def _said(done: subprocess.CompletedProcess[bytes]) -> str:
+    """The first line of what git complained about."""
+    lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+    return lines[0].removeprefix("fatal: ") if lines else f"exit code {done.returncode}"
+
+
 def _git(
-    folder: Path, *arguments: str, check: bool = True, index: str | None = None
+    folder: Path, *arguments: str, check: bool = True, index: str | None = None, stdin: bytes = b""
 ) -> subprocess.CompletedProcess[bytes]:
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name == "GIT_SSL_CAINFO"
     }
-    environment |= {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C.UTF-8", "GIT_NO_REPLACE_OBJECTS": "1"}
+    environment |= {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C.UTF-8", "GIT_NO_REPLACE_OBJECTS": "1", "GIT_LITERAL_PATHSPECS": "1"}
     if index is not None:
         environment["GIT_INDEX_FILE"] = index
     command: Sequence[str] = ("git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", *arguments)
     try:
         done = subprocess.run(  # noqa: S603 - fixed program, arguments checked by the callers
-            command, cwd=folder, env=environment, capture_output=True, timeout=TIMEOUT_SECONDS, check=False
+            command, cwd=folder, env=environment, input=stdin, capture_output=True, timeout=TIMEOUT_SECONDS, check=False
         )
-    except (FileNotFoundError, subprocess.TimeoutExpired) as fault:
+    except subprocess.TimeoutExpired as fault:
+        what = f"'git {arguments[0]}' did not end within {TIMEOUT_SECONDS} s"
+        raise InputError(Problem("git", what, "Run it by hand to see why.")) from fault
+    except OSError as fault:
         raise InputError(Problem("git", f"could not be run ({fault})", "Install git, or leave --base out.")) from fault
     if check and done.returncode != 0:
-        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise InputError(Problem("git", f"failed ({said[-1] if said else done.returncode})", "Run it by hand to see why."))
+        raise InputError(Problem("git", f"'git {arguments[0]}' failed ({_said(done)})", "Run it by hand to see why."))
     return done

@@ -32,7 +32,11 @@ def read_text(path: Path, shown: str) -> str:
 
     `shown` is the path as messages write it.
     """
-    data = read_bytes(path, shown)
+    return decode(read_bytes(path, shown), shown)
+
+
+def decode(data: bytes, shown: str) -> str:
+    """The bytes of a text file as text, see `read_text`; for what git hands over as well."""
     for bom, name in _BOMS:
         if data.startswith(bom):
             todo = f"Save it as UTF-8, for example with: iconv -f {name} -t UTF-8 OLD > NEW"
@@ -79,6 +83,17 @@ def read_bytes(path: Path, shown: str) -> bytes:
         raise InputError(missing(path, shown)) from fault
     except (OSError, ValueError) as fault:
         raise InputError(unreadable(shown, fault)) from fault
+
+
+def is_there(path: Path) -> bool:
+    """Whether something stands at `path`, be it a link to nothing. What cannot be looked at is: reading it says why."""
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except (OSError, ValueError):
+        return True
+    return True
 
 
 def missing(path: Path, shown: str) -> Problem:
