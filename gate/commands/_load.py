@@ -137,7 +137,7 @@ def load_suite(project: Project, name: str, args: argparse.Namespace) -> Suite:
     arms = _typed_arms(project, head, where, problems)
     for side_settings in {id(s): s for s in (head, rules)}.values():
         problems.attempt(lambda side=side_settings: typed_policy(side.policy, where, project.root))  # type: ignore[misc]
-    _check_metrics(project.metrics, (head, rules), where, problems)
+    _check_metrics(project.metrics, (head, rules), trusted, where, problems)
     corpus = problems.attempt(
         lambda: read_corpus(inside(project.root, head.corpus), head.corpus, head.reader, project.root)
     )
@@ -149,6 +149,9 @@ def load_suite(project: Project, name: str, args: argparse.Namespace) -> Suite:
         if head.qa is not None:
             qa = head.qa
             questions = problems.attempt(lambda: load_qa(inside(project.root, qa), qa, corpus.by_id, gone))
+    if cases is not None:
+        kinds = {*(case.kind for case in cases.all_cases), *(trusted.kinds if trusted else ())}
+        _check_kinds(kinds, (head, rules), where, problems)
     left_out = problems.attempt(lambda: _left_out(head, args)) or ()
     problems.raise_if_any()
     assert corpus is not None
@@ -242,14 +245,28 @@ def typed_policy(policy: Any, where: str, root: Path | None) -> tuple[Any, Any]:
     return module, config.typed(module.Settings, policy.raw(), place)
 
 
-def _check_metrics(metrics: Metrics, sides: Iterable[SuiteSettings], where: str, problems: Problems) -> None:
+def _check_metrics(
+    metrics: Metrics, sides: Iterable[SuiteSettings], trusted: Measurement | None, where: str, problems: Problems
+) -> None:
+    """Every metric that decides is known, and the baseline has its scores."""
     known = [metric.ROW for metric in metrics.values()]
+    recorded = baselines.score_names(trusted) if trusted is not None else known
     place = f"{where.removesuffix(']')}.policy]"
-    for side in sides:
-        for name in side.policy.metrics:
-            problem = Problem(place, f"no such metric ({name!r})", did_you_mean(name, known))
-            if name not in known and problem not in problems.found:
-                problems.found.append(problem)
+    for name in dict.fromkeys(name for side in sides for name in side.policy.metrics):
+        if name not in known:
+            problems.found.append(Problem(place, f"no such metric ({name!r})", did_you_mean(name, known)))
+        elif name not in recorded:
+            todo = "Record the baseline again, or decide on another metric."
+            problems.found.append(Problem(place, f"the baseline has no scores for the metric {name!r}", todo))
+
+
+def _check_kinds(kinds: Iterable[str], sides: Iterable[SuiteSettings], where: str, problems: Problems) -> None:
+    """A policy that names a kind no case has would gate nothing, unseen."""
+    known = set(kinds)
+    place = f"{where.removesuffix(']')}.policy]"
+    for name in dict.fromkeys(name for side in sides for name in side.policy.kinds or ()):
+        if name not in known:
+            problems.found.append(Problem(place, f"no case has the kind {name!r}", did_you_mean(name, known)))
 
 
 def _head_side(
@@ -288,7 +305,6 @@ def _base_side(
         return Side(head)
     if not compares:
         return Side(suite)
-
 
     def baseline() -> Measurement | None:
         text = base.read(suite.baseline)

@@ -31,16 +31,18 @@ def emit(text: str) -> None:
 
 def check_targets(args: argparse.Namespace) -> None:
     """Refuse before measuring what could not be written after it."""
-    if args.json == "-" and args.markdown == "-":
-        raise InputError(Problem("--json -, --markdown -", "both want standard output", "Give one of them a file."))
-    for flag in ("json", "markdown"):
-        target = getattr(args, flag)
-        if target and target != "-":
-            path = Path(target)
-            if path.is_dir():
-                raise InputError(Problem(f"--{flag} {target}", "is a folder", "Name a file."))
-            if not path.parent.exists():
-                raise InputError(Problem(f"--{flag} {target}", "its folder does not exist", "Create it first."))
+    targets = {flag: target for flag in ("json", "markdown") if (target := getattr(args, flag, None))}
+    if len(targets) == 2 and len({os.path.normpath(target) for target in targets.values()}) == 1:
+        what = "both want standard output" if "-" in targets.values() else "both want the same file"
+        raise InputError(Problem(f"--json, --markdown {targets['json']}", what, "Give each a file of its own."))
+    for flag, target in targets.items():
+        if target == "-":
+            continue
+        path = Path(target)
+        if path.is_dir():
+            raise InputError(Problem(f"--{flag} {target}", "is a folder", "Name a file."))
+        if not path.parent.is_dir():
+            raise InputError(Problem(f"--{flag} {target}", "its folder does not exist", "Create it first."))
 
 
 def write(args: argparse.Namespace, report: Report) -> None:

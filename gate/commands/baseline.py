@@ -42,9 +42,13 @@ def run(args: argparse.Namespace) -> int:
     from gate.commands import _output
     from gate.commands._load import open_project
     from gate.errors import InputError, Problem
+    from gate.model.accepted import one_line
 
-    if args.reason is not None and ("\n" in args.reason or not args.reason.strip()):
-        raise InputError(Problem("--reason", "must be one line of text", "Say why in one sentence."))
+    if args.reason is not None:
+        try:
+            one_line(args.reason)
+        except ValueError as fault:
+            raise InputError(Problem("--reason", str(fault), "Say why in one sentence.")) from None
     args.suite = [*(args.suite or []), *args.name] or None
     reference, args.base = args.base, None
     project = open_project(args)
@@ -137,13 +141,14 @@ def _prepare(project: Project, name: str, now: Measurement, reference: str | Non
 
     write = _Write(project, name, now)
     shown = write.settings.baseline
-    before, kept = _reference(project, name, reference)
+    before, recorded = _reference(project, name, reference)
+    kept = {(entry.arm or "", entry.name): entry for entry in recorded if entry.what == "case"}
     lowered = lowered_cases(now, before) if before is not None else {}
     unexplained = {pair for pair in lowered if reason is None and pair not in kept}
     if unexplained:
         said = ", ".join(f"{case} ({arm})" for arm, case in sorted(unexplained)[:8])
         write.problems.append(
-            Problem(shown, f"{len(unexplained)} cases would be lowered: {said}", f"Say why: gate baseline {name} --reason \"...\"")
+            Problem(shown, f"{len(unexplained)} case{'s' if len(unexplained) > 1 else ''} would be lowered: {said}", f"Say why: gate baseline {name} --reason \"...\"")
         )
         return write
     if before is not None and lowered:
@@ -158,8 +163,8 @@ def _prepare(project: Project, name: str, now: Measurement, reference: str | Non
             )
             for arm, case in sorted(lowered)
         }
-        write.entries = tuple(entries.values())
-        write.said = f"wrote {path_beside(shown)}: {len(entries)} accepted losses\n"
+        write.entries = (*entries.values(), *(entry for entry in recorded if entry.what != "case"))
+        write.said = f"wrote {path_beside(shown)}: {len(entries)} accepted loss{'es' if len(entries) > 1 else ''}\n"
     write.said = f"wrote {shown}: {_summary(now, before)}\n{write.said}"
     return write
 
@@ -194,8 +199,8 @@ def lowered_cases(now: Measurement, before: Measurement) -> dict[tuple[str, str]
 
 def _reference(
     project: Project, name: str, reference: str | None
-) -> tuple[Measurement | None, Mapping[tuple[str, str], Entry]]:
-    """The baseline that lowered cases are told from, and the reasons already written against it.
+) -> tuple[Measurement | None, tuple[Entry, ...]]:
+    """The baseline that lowered cases are told from, and the entries already written against it.
 
     --base, else the commit that is checked out, else the file: a second refresh on one branch must not forget what
     the first one lowered. A file that cannot be read any more is no reference; it is about to be replaced.
@@ -203,19 +208,22 @@ def _reference(
     from gate.commands._load import inside
     from gate.errors import InputError
     from gate.store import accepted, baselines, git
-    from gate.store.text import read_text
+    from gate.store.text import is_there, read_text
 
     shown = project.config.settings.suite[name].baseline
     base = git.open_base(project.root, reference) if reference else git.head(project.root)
-    text = base.read(shown) if base is not None else None
-    path = project.root / shown
     try:
-        if text is None and path.exists():
+        text = base.read(shown) if base is not None else None
+        if text is None and is_there(project.root / shown):
             text = read_text(inside(project.root, shown), shown)
         before = baselines.parse(text, shown, name, project.metrics) if text is not None else None
-        beside = project.root / accepted.path_beside(shown)
-        entries = accepted.parse(read_text(beside, beside.name), beside.name) if beside.exists() else ()
     except InputError:
-        return None, {}
+        if reference:
+            raise
+        before = None
+    beside = accepted.path_beside(shown)
+    entries: tuple[Entry, ...] = ()
+    if is_there(project.root / beside):
+        entries = accepted.parse(read_text(inside(project.root, beside), beside), beside)
     digest = before.sha256() if before is not None else ""
-    return before, {(e.arm or "", e.name): e for e in entries if e.what == "case" and e.baseline_sha256 == digest}
+    return before, tuple(entry for entry in entries if entry.baseline_sha256 == digest)

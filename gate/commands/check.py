@@ -35,6 +35,7 @@ def run(args: argparse.Namespace) -> int:
     from gate.report.escape import terminal
     from gate.store import canonical
 
+    _output.check_targets(args)
     value: dict[str, Any] = {"problems": [], "suites": {}}
     fault: InputError | None = None
     try:

@@ -44,6 +44,7 @@ def run(args: argparse.Namespace) -> int:
     from gate.model.verdict import Exit
     from gate.store import canonical
 
+    _output.check_targets(args)
     args.no_baseline, args.against, args.base, args.split = True, None, None, None
     outcome = execute(args)
     measured = {name: one.now for name, one in outcome.measured.items() if one.now.qa_version is not None}

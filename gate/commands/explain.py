@@ -45,6 +45,7 @@ def run(args: argparse.Namespace) -> int:
     from gate.model.verdict import Exit
     from gate.store import canonical
 
+    _output.check_targets(args)
     args.no_baseline, args.split = False, None
     project = open_project(args)
     suites, _ = load_all(project, args)
@@ -155,12 +156,11 @@ def _lines(value: Mapping[str, Any]) -> Iterator[str]:
 def _pool(arm: Mapping[str, Any], k: int) -> Iterator[str]:
     from gate.report.escape import terminal
 
-    width = max((len(page["chunk"]) for page in arm["pages"]), default=0)
     yield f"  {'rank':>4}  {'before':>6}  {'score':>9}  chunk\n"
     for page in arm["pages"]:
         mark = "*" if page["relevant"] else " "
         before = (page["before"] or "-") if arm["has_before"] else "?"
-        yield f"{mark} {page['rank']:>5}  {before:>6}  {page['score']:>9.4f}  {terminal(page['chunk']):<{width}}\n"
+        yield f"{mark} {page['rank']:>5}  {before:>6}  {page['score']:>9.4f}  {terminal(page['chunk'])}\n"
         if page["rank"] == k and len(arm["pages"]) > k:
             yield f"  {'-' * 4}  {'-' * 6}  {'-' * 9}  cut at k = {k}\n"
     if not arm["pages"]:

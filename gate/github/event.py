@@ -1,0 +1,221 @@
+"""Which event this is and what to do about it: environment + event file -> typed values, as a pure function.
+
+Nothing in a payload is trusted beyond what GitHub itself fills in: names, titles and branches are data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any
+
+from gate.model.frozen import Frozen
+
+NO_SHA = "0" * 40
+
+
+class Mode(StrEnum):
+    """The action's `mode` input."""
+
+    GATE = "gate"
+    COMMENT = "comment"
+    REFRESH = "refresh"
+
+
+class Pull(Frozen):
+    """The pull request of an event. `head_sha` is the author's commit, never the merge commit."""
+
+    number: int
+    head_sha: str
+    head_ref: str
+    head_repo: str | None
+    base_sha: str
+    base_ref: str
+    fork: bool
+
+
+class Finished(Frozen):
+    """A workflow run that has ended, as `workflow_run` tells of it."""
+
+    id: int
+    event: str
+    path: str
+    head_sha: str
+    head_branch: str
+    head_owner: str
+    head_repo: str
+
+
+class Event(Frozen):
+    """What GitHub said. `repository` is "owner/name"; all of it is empty outside GitHub."""
+
+    name: str = ""
+    repository: str = ""
+    sha: str = ""
+    ref: str = ""
+    default_branch: str = ""
+    actor: str = ""
+    workflow: str = ""
+    job: str = ""
+    run_id: int = 0
+    attempt: int = 1
+    api_url: str = "https://api.github.com"
+    graphql_url: str = "https://api.github.com/graphql"
+    server_url: str = "https://github.com"
+    pull: Pull | None = None
+    merge_base_sha: str | None = None
+    finished: Finished | None = None
+    inputs: dict[str, str] = {}
+
+    @property
+    def run_url(self) -> str:
+        """The page of this run."""
+        return f"{self.server_url}/{self.repository}/actions/runs/{self.run_id}"
+
+    @property
+    def untrusted(self) -> bool:
+        """Whether the code of this event comes from somebody without write access: a fork, or Dependabot."""
+        return self.pull is not None and (self.pull.fork or self.actor == "dependabot[bot]")
+
+    @property
+    def head_sha(self) -> str:
+        """The commit that statuses and links are about."""
+        if self.pull is not None:
+            return self.pull.head_sha
+        return self.finished.head_sha if self.finished is not None else self.sha
+
+
+class Activity(StrEnum):
+    """What a run is going to do."""
+
+    MEASURE = "measure"
+    COMMENT = "comment"
+    REFRESH = "refresh"
+    REFUSE = "refuse"
+
+
+class Plan(Frozen):
+    """What to do: the activity, whether a comment is wanted, and why, in a sentence for the log.
+
+    `seeds_cache`: a run whose cache later pull requests restore.
+    """
+
+    activity: Activity
+    comments: bool = False
+    seeds_cache: bool = False
+    why: str
+
+
+def read_event(environment: Mapping[str, str], payload: Mapping[str, Any]) -> Event:
+    """The typed event. A payload that lacks what its event promises gives an event without it, never an exception."""
+    repository = _object(payload, "repository")
+    return Event(
+        name=environment.get("GITHUB_EVENT_NAME", ""),
+        repository=environment.get("GITHUB_REPOSITORY", "") or _text(repository, "full_name"),
+        sha=environment.get("GITHUB_SHA", ""),
+        ref=environment.get("GITHUB_REF", ""),
+        default_branch=_text(repository, "default_branch"),
+        actor=environment.get("GITHUB_ACTOR", ""),
+        workflow=environment.get("GITHUB_WORKFLOW", ""),
+        job=environment.get("GITHUB_JOB", ""),
+        run_id=_number(environment.get("GITHUB_RUN_ID", "")),
+        attempt=_number(environment.get("GITHUB_RUN_ATTEMPT", "")) or 1,
+        api_url=environment.get("GITHUB_API_URL", "") or "https://api.github.com",
+        graphql_url=environment.get("GITHUB_GRAPHQL_URL", "") or "https://api.github.com/graphql",
+        server_url=environment.get("GITHUB_SERVER_URL", "") or "https://github.com",
+        pull=_pull(_object(payload, "pull_request"), _text(repository, "full_name")),
+        merge_base_sha=_text(_object(payload, "merge_group"), "base_sha") or None,
+        finished=_finished(_object(payload, "workflow_run")),
+        inputs={str(key): str(value) for key, value in _object(payload, "inputs").items()},
+    )
+
+
+def _object(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    found = value.get(key)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _text(value: Mapping[str, Any], key: str) -> str:
+    found = value.get(key)
+    return found if isinstance(found, str) else ""
+
+
+def _number(value: object) -> int:
+    text = str(value)
+    return int(text) if text.isdecimal() else 0
+
+
+def _pull(value: Mapping[str, Any], repository: str) -> Pull | None:
+    number = value.get("number")
+    if not isinstance(number, int):
+        return None
+    head, base = _object(value, "head"), _object(value, "base")
+    head_repo = _text(_object(head, "repo"), "full_name") or None
+    base_repo = _text(_object(base, "repo"), "full_name") or repository
+    return Pull(
+        number=number,
+        head_sha=_text(head, "sha"),
+        head_ref=_text(head, "ref"),
+        head_repo=head_repo,
+        base_sha=_text(base, "sha"),
+        base_ref=_text(base, "ref"),
+        # A head whose repository was deleted is a fork that nobody can look at any more.
+        fork=head_repo is None or head_repo.lower() != base_repo.lower(),
+    )
+
+
+def _finished(value: Mapping[str, Any]) -> Finished | None:
+    number = value.get("id")
+    if not isinstance(number, int):
+        return None
+    head = _object(value, "head_repository")
+    return Finished(
+        id=number,
+        event=_text(value, "event"),
+        path=_text(value, "path").partition("@")[0],
+        head_sha=_text(value, "head_sha"),
+        head_branch=_text(value, "head_branch"),
+        head_owner=_text(_object(head, "owner"), "login"),
+        head_repo=_text(head, "full_name"),
+    )
+
+
+def plan(event: Event, mode: Mode) -> Plan:
+    """What to do about an event under a mode; every pair has an answer, and a refusal says why."""
+    if mode is Mode.COMMENT:
+        return _comment(event)
+    if mode is Mode.REFRESH:
+        if event.name in ("workflow_dispatch", "schedule", ""):
+            return Plan(activity=Activity.REFRESH, why="measures anew and proposes a baseline")
+        return _refused(f"mode 'refresh' belongs to workflow_dispatch, not to {event.name}")
+    if event.name == "pull_request":
+        return Plan(activity=Activity.MEASURE, comments=not event.untrusted, why=_pull_why(event))
+    if event.name == "pull_request_target":
+        return _refused(
+            "pull_request_target runs with this repository's secrets; the gate would run the pull request's files "
+            "with them. Use pull_request, and 'mode: comment' on workflow_run for forks"
+        )
+    if event.name == "workflow_run":
+        return _refused("on workflow_run only 'mode: comment' works: it checks nothing of the head out")
+    if event.name == "merge_group":
+        return Plan(activity=Activity.MEASURE, why="a merge queue entry is held against the queue's base")
+    seeds = event.name in ("push", "schedule") and event.ref == f"refs/heads/{event.default_branch}"
+    return Plan(activity=Activity.MEASURE, seeds_cache=seeds, why="the work tree is held against its own baseline")
+
+
+def _pull_why(event: Event) -> str:
+    if event.untrusted:
+        return "a fork's (or Dependabot's) token is read-only: measured here, posted by 'mode: comment' on workflow_run"
+    return "a pull request is held against its base branch's baseline"
+
+
+def _comment(event: Event) -> Plan:
+    if event.name != "workflow_run" or event.finished is None:
+        return _refused(f"mode 'comment' belongs to workflow_run, not to {event.name or 'a run outside GitHub'}")
+    if event.finished.event != "pull_request":
+        return _refused(f"the finished run was not for a pull request but for {event.finished.event}")
+    return Plan(activity=Activity.COMMENT, comments=True, why="posts what a fork's own run measured, not verified")
+
+
+def _refused(why: str) -> Plan:
+    return Plan(activity=Activity.REFUSE, why=why)
