@@ -31,7 +31,7 @@ schemas: $(VENV)/.runtime  ## Write docs/schemas anew
 
 bench: $(VENV)/.bench  ## Speed, side by side with named peers
 	$(BIN)/python benchmarks/startup.py
-	$(BIN)/python benchmarks/keyword.py
+	$(BIN)/python benchmarks/keyword_arm.py
 
 lock:  ## Resolve requirements/*.txt again, with hashes (needs uv)
 	requirements/lock

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gate import __version__
+from gate.commands._flags import SPLITS
 
 ORDER = ("run", "baseline", "compare", "diagnose", "explain", "check", "init", "schema")
 DESCRIPTION = "Fails a pull request when search gets worse, and says exactly what broke and why."
@@ -51,6 +52,8 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; never raises for an expected fault."""
+    # Looking for pydantic plug-ins of other packages costs a tenth of a small run, and none belongs in a gate.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     # One BLAS thread: more of them on a small machine are far slower and can change near-ties.
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")
@@ -75,10 +78,11 @@ def _guarded(args: argparse.Namespace) -> int:
     from gate.errors import GateError
 
     try:
+        _check_values(args)
         return int(args.run(args))
     except GateError as fault:
         if args.debug:
-            raise
+            _traceback()
         for problem in fault.problems:
             print(_inert(str(problem)), file=sys.stderr)
         if len(fault.problems) > 1:
@@ -87,16 +91,38 @@ def _guarded(args: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         print("Interrupted.", file=sys.stderr)
         return 130
-    except Exception as fault:
+    except (Exception, SystemExit) as fault:  # the user's own code may call sys.exit(0); that is no pass
         if args.debug:
-            raise
+            _traceback()
         print(f"Internal error: {type(fault).__name__}: {_inert(str(fault))}. Run again with --debug and report it.", file=sys.stderr)
         return 70
 
 
+def _traceback() -> None:
+    import traceback
+
+    traceback.print_exc()
+
+
+def _check_values(args: argparse.Namespace) -> None:
+    """`--base "$BASE"` with a variable that is not set must not read as no --base at all."""
+    from gate.errors import Problem, raise_all
+
+    given = {f"--{name.replace('_', '-')}": value for name, value in vars(args).items() if name not in ("verb", "run")}
+    problems = [
+        Problem(flag, "is empty", "Give it a value, or leave it out.")
+        for flag, value in given.items()
+        if value == "" or (isinstance(value, list) and "" in value)
+    ]
+    split = os.environ.get("GATE_SPLIT")
+    if split and getattr(args, "split", None) == split and split not in SPLITS:
+        problems.append(Problem("GATE_SPLIT", f"no such split ({split!r})", f"Known: {', '.join(SPLITS)}."))
+    raise_all(problems)
+
+
 def _inert(text: str) -> str:
-    """Input text in a message must not steer the terminal: control characters are shown, not sent."""
-    return "".join(char if char == "\n" or char.isprintable() else f"\\x{ord(char):02x}" for char in text)
+    """Input text in a message must not steer the terminal, nor look like a second message: what is not visible is escaped."""
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
 
 
 if __name__ == "__main__":

@@ -64,10 +64,10 @@ def _outside(name: str, where: str, root: Path | None) -> Any:
         value: Any = importlib.import_module(module_name)
         for part in attribute.split("."):
             value = getattr(value, part)
-    except (ImportError, AttributeError, ValueError) as fault:
-        raise InputError(
-            Problem(where, f"cannot import {name!r} ({fault})", "Name it as 'package.module:name', importable from here.")
-        ) from fault
+    except (Exception, SystemExit) as fault:  # importing runs the user's code, which may raise anything
+        reason = f"{type(fault).__name__}: {' '.join(str(fault).split())}"
+        todo = "Name it as 'package.module:name', importable from here."
+        raise InputError(Problem(where, f"cannot import {name!r} ({reason})", todo)) from fault
     finally:
         if added is not None:
             sys.path.remove(added)

@@ -418,6 +418,9 @@ def _accepted(run: Run, trusted: Measurement) -> tuple[dict[tuple[str, str], str
     return {(entry.arm or "", entry.name): entry.reason for entry in valid if entry.what == "case"}, findings
 
 
+_NAMES = {"rr": "MRR", "context_recall": "context recall"}
+
+
 def _warnings(run: Run, arms: Mapping[str, ArmComparison], decided: Sequence[str]) -> Iterator[Finding]:
     """What fell without deciding: other metrics, and labelled pages that are gone."""
     for name, comparison in arms.items():
@@ -429,7 +432,7 @@ def _warnings(run: Run, arms: Mapping[str, ArmComparison], decided: Sequence[str
                     code="metric-fell",
                     arm=name,
                     kind=kind,
-                    text=f"{name}: {metric} of {kind} fell ({change.losses} lower, {change.wins} higher)",
+                    text=f"{name}: {_NAMES.get(metric, metric)} of {kind} fell ({change.losses} lower, {change.wins} higher)",
                 )
     pages = {page for label in run.now.cases.values() for page in label.relevant}
     gone = sorted(page for page in pages if page not in run.now.pages)

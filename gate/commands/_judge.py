@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
@@ -174,6 +173,8 @@ def lost_on_base(
     lost = {name: [move.id for move in arm.lost] for name, arm in situation.arms.items() if arm.lost}
     if not lost:
         return frozenset()
+    import tempfile
+
     found: set[tuple[str, str]] = set()
     settings = run.base.settings
     with tempfile.TemporaryDirectory(prefix="gate-base-") as folder:

@@ -6,6 +6,9 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Frozen(BaseModel):
-    """Immutable; an unknown key is rejected; numbers are never read from strings; NaN is not a number here."""
+    """Immutable; an unknown key is rejected; numbers are never read from strings; NaN is not a number here.
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+    Validators are built on first use: a run uses a third of the models, and start-up is most of a small run.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False, defer_build=True)

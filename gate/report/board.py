@@ -15,7 +15,6 @@ from gate.report.parts import Cells, Section, SystemsView
 from gate.report.titles import Names, of_mean, of_row
 
 NONE = "-"
-SMALL = "*"
 _MOST_COLUMNS = 6
 _FIRST = ("recall", "rr", "hit")
 
@@ -144,7 +143,7 @@ class _Board:
         if n >= SMALL_SAMPLE:
             return ""
         self.used["small"] = None
-        return SMALL
+        return self.medium.small
 
     def name(self, name: str, arm: ArmReport, found: ArmComparison | None) -> str:
         said = [
@@ -167,7 +166,7 @@ class _Board:
             cells += ["".join(self.number(whole, names)) for names in self.metrics]
             cells += [self._kind_cell(name, arm, found, kind, sizes) for kind in self.kinds]
             rows.append((*cells, whole.moved))
-        head = ["arm", "n", *(self.medium.plain(names.title, 40) for names in self.metrics)]
+        head = ["arm", "n", *(names.shown(self.medium) for names in self.metrics)]
         head += [
             f"{self.medium.plain(kind, 40)} ({sizes[kind]}){self.small(sizes[kind])}" for kind in self.kinds
         ]
@@ -182,7 +181,7 @@ class _Board:
         for row in self.suite.metrics[1:]:
             before, now = group.values.get(row, (None, 0.0))
             if before is not None and now - before < -DUST:
-                title = self.medium.plain(of_row(row, self.suite.k).title, 40)
+                title = of_row(row, self.suite.k).shown(self.medium)
                 small_print += self.medium.beside(f"{title} {arrow(*pair(before, now))}")
         if group.n != sizes[kind]:
             small_print += self.medium.beside(f"n = {group.n}")
@@ -211,7 +210,7 @@ class _Board:
             )
             for row in rows
         )
-        head = ["arm", "kind", "n", *(self.medium.plain(names.title, 40) for names in self.metrics), "W/L/T"]
+        head = ["arm", "kind", "n", *(names.shown(self.medium) for names in self.metrics), "W/L/T"]
         align = ("left", "left", "right", *["left"] * (len(head) - 3))
         return Section("", head=tuple(head), align=align, rows=tuple(ordered), notes=tuple(self.legend()))
 
@@ -228,19 +227,18 @@ class _Board:
         """What the marks in the table mean, and what the numbers count."""
         suite, medium = self.suite, self.medium
         first = of_row(suite.metrics[0], suite.k)
-        title = medium.plain(first.title, 40)
+        title = first.shown(medium)
         marks = {
-            "failing": f"{medium.failing} below the baseline, fails the check",
-            "lower": f"{medium.lower} below the baseline, does not fail the check",
-            "small": f"{SMALL} fewer than {SMALL_SAMPLE} cases",
+            "failing": f"{medium.failing} = below the baseline, fails the check",
+            "lower": f"{medium.lower} = below the baseline, does not fail the check",
+            "small": f"{medium.small} = fewer than {SMALL_SAMPLE} cases",
         }
-        said = [text for mark, text in marks.items() if mark in self.used]
-        if suite.comparison:
-            said.insert(0, f"before -> now; W/L/T = cases won/lost/tied on {title}")
+        said = [f"before -> now; W/L/T = cases won/lost/tied on {title}"] if suite.comparison else []
         if medium.wide and self.kinds and len(self.kinds) <= _MOST_COLUMNS:
-            said.insert(0, f"the columns of the kinds show {title}")
+            said.append(f"the columns of the kinds show {title}")
         if "recall" in (names.row for names in self.metrics):
             said.append("counts beside recall are relevant pages found")
+        said += [text for mark, text in marks.items() if mark in self.used]
         if said:
             yield "; ".join(said) + "."
         for name, arm, found in self.arms():
@@ -275,7 +273,7 @@ def slices(suite: SuiteReport, medium: Medium) -> Section[Cells]:
             medium.plain(name, 60),
             medium.plain(slice_name, 40),
             medium.cell(value, 60),
-            f"{group.n}{SMALL if group.small else ''}",
+            f"{group.n}{medium.small if group.small else ''}",
             *(single(group.means[names.mean]) if names.mean in group.means else NONE for names in means),
         )
         for name, arm in suite.arms.items()
@@ -285,7 +283,7 @@ def slices(suite: SuiteReport, medium: Medium) -> Section[Cells]:
     head = ("arm", "slice", "value", "n", *(names.title for names in means))
     return Section(
         f"Slices: {len(rows)}",
-        intro=f"{SMALL} fewer than {SMALL_SAMPLE} cases.",
+        intro=f"{medium.small} = fewer than {SMALL_SAMPLE} cases.",
         head=head,
         align=("left", "left", "left", "right", "right", "right", "right"),
         rows=rows,
@@ -301,8 +299,7 @@ def systems_view(
     order += [mean for mean in means if mean not in order]
     kinds = sorted({kind for _, system in systems for kind in system.by_kind})
     columns: list[tuple[str, list[float | None]]] = [
-        (medium.plain(of_mean(mean, k).title, 40), [system.means.get(mean) for _, system in systems])
-        for mean in order
+        (of_mean(mean, k).shown(medium), [system.means.get(mean) for _, system in systems]) for mean in order
     ]
     small = False
     for kind in kinds:
@@ -311,7 +308,7 @@ def systems_view(
         small = small or n < SMALL_SAMPLE
         columns.append(
             (
-                f"{medium.plain(kind, 40)} ({n}){SMALL if n < SMALL_SAMPLE else ''}",
+                f"{medium.plain(kind, 40)} ({n}){medium.small if n < SMALL_SAMPLE else ''}",
                 [group.means.get("recall") if group is not None else None for group in groups],
             )
         )
@@ -324,7 +321,7 @@ def systems_view(
     if kinds:
         notes.append(f"the columns of the kinds show {of_row('recall', k).title}")
     if small:
-        notes.append(f"{SMALL} fewer than {SMALL_SAMPLE} cases")
+        notes.append(f"{medium.small} = fewer than {SMALL_SAMPLE} cases")
     if len({system.n for _, system in systems}) > 1:
         notes.append("n differs: these systems did not answer the same cases")
     return SystemsView(

@@ -62,7 +62,7 @@ def terminal(text: str, limit: int = PLAIN_LIMIT) -> str:
 def code(text: str, limit: int = CODE_LIMIT, *, cell: bool = False) -> str:
     """`text` as a code span. With `cell` it may stand in a table, where GitHub reads pipes before anything else."""
     shown = visible(text, limit)
-    if not shown.strip(" "):
+    if not shown.strip():
         return EMPTY
     if cell and "|" in shown:
         # A backslash right before a pipe cannot be written in a table's code span; it is shown as an escape.
@@ -91,7 +91,7 @@ def plain(text: str, limit: int = PLAIN_LIMIT) -> str:
 
     No mention, no issue or commit reference, no link, no HTML, no emphasis, no emoji code, no table or list mark.
     """
-    shown = visible(text, limit).strip(" ")
+    shown = visible(text, limit).strip()
     if not shown:
         return EMPTY
     live = _LIVE.sub(lambda match: match.group() + _ZERO_WIDTH, shown)

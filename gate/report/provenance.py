@@ -18,7 +18,7 @@ _NAMED = 5
 
 def sure(suite: SuiteReport, medium: Medium) -> Section[Cells]:
     """The tests of every arm and kind. Information beside the verdict."""
-    title = medium.plain(of_row(suite.metrics[0], suite.k).title, 40)
+    title = of_row(suite.metrics[0], suite.k).shown(medium)
     rows = []
     for name, found in suite.comparison.items():
         if found.n:
@@ -39,7 +39,7 @@ def sure(suite: SuiteReport, medium: Medium) -> Section[Cells]:
         "smallest drop to show",
     )
     return Section(
-        "How sure",
+        _sure_title(suite),
         intro=(
             f"On the difference of {title}, paired by case. This is information; the verdict does not use it. "
             "The last column is the fewest losses, without a win, that reach p < 0.05."
@@ -48,6 +48,17 @@ def sure(suite: SuiteReport, medium: Medium) -> Section[Cells]:
         align=("left", "left", "right", "right", "left", "right", "right", "left", "right"),
         rows=tuple(rows),
     )
+
+
+def _sure_title(suite: SuiteReport) -> str:
+    n = max((found.n for found in suite.comparison.values()), default=0)
+    return f"How sure: one case of {n:,} is {points(1 / n)}" if n else "How sure"
+
+
+def _interval(group: GroupComparison, moved: bool) -> str:
+    if not moved:
+        return "no case moved"
+    return interval(*group.evidence.interval) if group.evidence.interval is not None else "too few cases"
 
 
 def _sure(arm: str, kind: str, group: GroupComparison, metric: str) -> Cells:
@@ -61,7 +72,7 @@ def _sure(arm: str, kind: str, group: GroupComparison, metric: str) -> Cells:
         f"{change.wins}/{change.losses}/{change.ties}",
         p_value(evidence.sign_p),
         p_value(evidence.flip_p),
-        interval(*evidence.interval) if evidence.interval is not None else "too few cases",
+        _interval(group, moved=change.wins + change.losses > 0),
         plural(smallest, "case") if smallest is not None else "too few cases",
     )
 
@@ -99,7 +110,7 @@ def provenance(report: Report, suite: SuiteReport, medium: Medium) -> Section[Ce
 
 
 def _provenance(report: Report, suite: SuiteReport, medium: Medium) -> Iterator[Cells]:
-    titles = ", ".join(medium.plain(of_row(row, suite.k).title, 40) for row in suite.metrics)
+    titles = ", ".join(of_row(row, suite.k).shown(medium) for row in suite.metrics)
     yield "suite", f"{medium.cell(suite.suite, 80)}, {suite.split} split"
     yield "settings", f"k = {suite.k}, pool {suite.pool}, context {suite.context}; decided on {titles}"
     yield "cases", medium.cell(suite.cases_version)
@@ -137,8 +148,8 @@ def _provenance(report: Report, suite: SuiteReport, medium: Medium) -> Iterator[
             yield "", f"unstable from run to run: {unstable}"
     environment = report.environment
     if environment.gate:
-        python = f", Python {medium.plain(environment.python, 40)}" if environment.python else ""
-        yield "retrieval-gate", f"{medium.plain(environment.gate, 40)}{python}"
+        python = f", Python {medium.cell(environment.python, 40)}" if environment.python else ""
+        yield "retrieval-gate", f"{medium.cell(environment.gate, 40)}{python}"
     if environment.packages:
         packages = [f"{name} {version}" for name, version in sorted(environment.packages.items())]
         yield "packages", medium.plain(", ".join(packages), 300)

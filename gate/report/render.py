@@ -51,14 +51,19 @@ _SHRINK = (
     ("banners", 3),
     ("faults", 3),
 )
+_SCREEN = 24
+_PAINT = {"pass": "green", "partial": "yellow", "unjudged": "yellow"}
 # A console shows the top of each list; the files have all of it.
 _CONSOLE = {"lost": 40, "won": 10, "misses": 20, "question_moves": 20, "added": 20, "failures": 20}
 
 
-def marker_of(suite: str, key: str = "") -> str:
+def marker(suite: str, key: str = "") -> str:
     """The hidden first line by which a comment is found again; `key` tells several gates on one repository apart."""
     named = f" key={_quoted(key)}" if key else ""
     return f"<!-- retrieval-gate suite={_quoted(suite)}{named} -->"
+
+
+_marker = marker
 
 
 def _quoted(text: str) -> str:
@@ -85,15 +90,15 @@ def comment(
 ) -> str:
     """The pull-request comment of one suite: at most `budget` bytes of UTF-8.
 
-    `marker` is its first line (default: `marker_of` the suite). `previous` is the verdict of the comment that this one
+    `marker` is its first line (default: `marker` of the suite). `previous` is the verdict of the comment that this one
     replaces; it makes a regression that is gone read as resolved. Faults of an override are InputErrors.
     """
     found = _suite(report, suite) if isinstance(suite, str) else suite
-    marker = marker_of(found.suite) if marker is None else marker
-    if not re.fullmatch(r"<!--(?:(?!--)[^\r\n])*-->", marker):
-        raise ValueError(f"marker must be an HTML comment on one line ({marker!r}).")
+    first = _marker(found.suite) if marker is None else marker
+    if not re.fullmatch(r"<!--(?:(?!--)[^\r\n])*-->", first):
+        raise ValueError(f"marker must be an HTML comment on one line ({first!r}).")
     view = suite_view(report, found, MARKDOWN, previous)
-    return _Page("comment.md.j2", "_head.md.j2", overrides, MARKDOWN, {"marker": marker}).fitted(view, budget)
+    return _Page("comment.md.j2", "_head.md.j2", overrides, MARKDOWN, {"marker": first}).fitted(view, budget)
 
 
 def summary(report: Report, *, overrides: Path | None = None, budget: int = SUMMARY_BUDGET) -> str:
@@ -109,7 +114,14 @@ def console(report: Report, *, colour: bool, overrides: Path | None = None) -> s
     """The whole run for a terminal or a log."""
     page = _Page("console.txt.j2", "_head.txt.j2", overrides, TERMINAL, {}, colour=colour)
     views = [_cut(view, _CONSOLE, TERMINAL) for view in run_view(report, TERMINAL).suites]
-    return _tidy("\n\n".join(page.shown(view) for view in views))
+    text = _tidy("\n\n".join(page.shown(view) for view in views))
+    if text.count("\n") <= _SCREEN:
+        return text
+    # The first lines have left the screen: the verdicts once more, where the eye is.
+    named = len(views) > 1
+    last = [f"{view.suite}: {view.verdict}" if named else view.verdict for view in views]
+    painted = [page.painted(line, view) for line, view in zip(last, views, strict=True)]
+    return text + "\n" + "\n".join(painted) + "\n"
 
 
 def compare_markdown(
@@ -169,16 +181,25 @@ class _Page:
         head: str,
         overrides: Path | None,
         medium: Medium,
-        words: Mapping[str, str],
+        words: Mapping[str, object],
         *,
         colour: bool = False,
     ) -> None:
-        self._template, self._overrides, self._medium, self._words = template, overrides, medium, words
+        self._template, self._overrides, self._medium, self._words = (
+            template,
+            overrides,
+            medium,
+            {"colours": _PAINT, **words},
+        )
         self._made = _environment(overrides, colour=colour)
         self._head = _environment(None, colour=colour).get_template(f"gate/{head}")
 
     def head(self, view: SuiteView) -> str:
         return self._head.render(view=view, **self._words)
+
+    def painted(self, text: str, view: SuiteView) -> str:
+        """`text` in the colour of the verdict, where colour was asked for."""
+        return str(self._made.filters["paint"](text, _PAINT.get(view.word, "red")))
 
     def shown(self, view: SuiteView) -> str:
         """The head, and everything that stands in blocks under it."""

@@ -8,16 +8,25 @@ from functools import cache
 
 from gate import registry
 from gate.harness import CONTEXT_RECALL
+from gate.report.medium import Medium
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """`row`: the name in a case's row; `mean`: the name of its mean; `title`: for a reader; `cut`: k changes it."""
+    """`row`: the name in a case's row; `mean`: the name of its mean; `title`: for a reader; `cut`: k changes it.
+
+    `ours`: the title is a word of this project, not data.
+    """
 
     row: str
     mean: str
     title: str
     cut: bool
+    ours: bool = True
+
+    def shown(self, medium: Medium) -> str:
+        """The title in one medium. In `recall@5` nothing has to be escaped: GitHub reads a mention only after a space."""
+        return self.title if self.ours else medium.plain(self.title, 40)
 
 
 @cache
@@ -35,7 +44,7 @@ def of_row(row: str, k: int) -> Names:
     """The names of the metric whose row name is `row`; a metric from outside keeps its own."""
     if row == CONTEXT_RECALL:
         return Names(row, row, "context recall", cut=False)
-    return known(k).get(row, Names(row, row, row, cut=False))
+    return known(k).get(row, Names(row, row, row, cut=False, ours=False))
 
 
 def of_mean(mean: str, k: int) -> Names:

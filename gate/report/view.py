@@ -30,7 +30,7 @@ def suite_view(
         lead=headline.lead_line(suite, medium),
         resolved=_resolved(suite.verdict, previous),
         counts=headline.counts_line(suite, medium),
-        metric=medium.plain(of_row(suite.metrics[0], suite.k).title, 40),
+        metric=of_row(suite.metrics[0], suite.k).shown(medium),
         banners=notes(suite, medium, (Level.BANNER.value,), "Changes to what decides: {}"),
         faults=notes(suite, medium, _FAULTS, "What keeps this from passing: {}"),
         changes=changes(suite, medium),
@@ -68,7 +68,7 @@ def _resolved(verdict: Verdict, previous: Verdict | None) -> str:
 
 
 def _next_step(suite: SuiteReport, medium: Medium) -> str:
-    if suite.verdict is not Verdict.REGRESSION:
+    if suite.verdict is not Verdict.REGRESSION or " " in suite.suite:
         return ""
     command = medium.code(f"gate baseline {suite.suite}", 100)
     return f"If a loss is meant, {command} records it as accepted, with a reason that a reviewer reads."

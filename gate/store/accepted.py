@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Iterable
 from pathlib import PurePosixPath
 
-from gate.errors import InputError, Problem
 from gate.model.accepted import AcceptedFile, Entry
-from gate.store.config import typed
+from gate.store.config import parse_toml, typed
 
 HEADER = """\
 # Losses that were accepted, each with its reason. Written by 'gate baseline --reason', reviewed like code.
@@ -24,11 +22,7 @@ def path_beside(baseline: str) -> str:
 
 def parse(text: str, shown: str) -> tuple[Entry, ...]:
     """The entries of one file. Anything odd in it is an InputError: a loss is never accepted by half a line."""
-    try:
-        table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as fault:
-        raise InputError(Problem(shown, f"not TOML ({fault})", "Mend that line.")) from fault
-    accepted: AcceptedFile = typed(AcceptedFile, table, shown)
+    accepted: AcceptedFile = typed(AcceptedFile, parse_toml(text, shown), shown)
     return accepted.accepted
 
 
@@ -37,7 +31,7 @@ def dumps(entries: Iterable[Entry]) -> str:
     blocks = []
     for entry in sorted(entries, key=lambda entry: (entry.what, entry.name, entry.arm or "")):
         lines = ["[[accepted]]"]
-        # A JSON string is a TOML basic string, but for DEL, which neither a name nor a reason needs.
+        # A JSON string is a TOML basic string, but for DEL, which neither a name nor a reason can hold.
         lines += [
             f"{key} = {json.dumps(value, ensure_ascii=False)}"
             for key, value in entry.model_dump(exclude_none=True).items()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,10 @@ from gate.diagnosis import OFFLINE, bucket
 from gate.errors import InputError, Problem
 from gate.harness import rescore
 from gate.model.fingerprint import corpus_version, label_digest, labels_version
-from gate.model.measurement import BASELINE_SCHEMA, Measurement
+from gate.model.measurement import BASELINE_SCHEMA, ArmMeasurement, Measurement
 from gate.model.metric import Metrics
 from gate.store import canonical
+from gate.store.text import told
 
 _FAMILY = BASELINE_SCHEMA.rpartition("/")[0]
 
@@ -46,7 +47,7 @@ def parse(text: str, shown: str, suite: str, metrics: Metrics) -> Measurement:
         ) from None
     if measurement.suite != suite:
         raise InputError(
-            Problem(shown, f"recorded for the suite '{value.get('suite')}', not for '{suite}'", _refresh(suite))
+            Problem(shown, f"recorded for the suite {told(value.get('suite'))}, not for '{suite}'", _refresh(suite))
         )
     faults = inconsistencies(measurement, metrics)
     if faults:
@@ -60,27 +61,32 @@ def _refresh(suite: str) -> str:
 
 
 def _object(text: str, shown: str, suite: str) -> dict[str, Any]:
-    try:
-        value = json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as fault:
-        hint = "; it holds merge conflict marks" if "<<<<<<<" in text else ""
-        raise InputError(Problem(shown, f"not JSON ({fault}{hint})", _refresh(suite))) from fault
+    value = canonical.loads(text, shown, _refresh(suite))
     schema = value.get("schema") if isinstance(value, dict) else None
-    if not isinstance(schema, str) or schema.rpartition("/")[0] != _FAMILY:
-        raise InputError(Problem(shown, f"not a baseline (schema {schema!r})", _refresh(suite)))
+    if not isinstance(value, dict) or not isinstance(schema, str) or schema.rpartition("/")[0] != _FAMILY:
+        raise InputError(Problem(shown, f"not a baseline (schema {told(schema)})", _refresh(suite)))
     if schema != BASELINE_SCHEMA:
         raise InputError(
-            Problem(shown, f"written by another version of the gate ({schema}; this one reads {BASELINE_SCHEMA})",
-                    "Update the gate, or record the baseline again with it.")
+            Problem(
+                shown,
+                f"written by another version of the gate ({told(schema)}; this one reads '{BASELINE_SCHEMA}')",
+                "Update the gate, or record the baseline again with it.",
+            )
         )
-    assert isinstance(value, dict)
     return value
+
+
+def score_names(measurement: Measurement) -> set[str]:
+    """The metrics that every row has."""
+    rows = [row for arm in measurement.arms.values() for row in arm.rows.values()]
+    return set.intersection(*(set(row.scores) for row in rows)) if rows else set()
 
 
 def inconsistencies(measurement: Measurement, metrics: Metrics) -> list[str]:
     """Where a measurement contradicts itself; empty for one that a run wrote."""
     faults = []
     labels = measurement.cases
+    everywhere = score_names(measurement)
     for name, label in labels.items():
         if label.sha256 != label_digest(label.key(name)):
             faults.append(f"the fingerprint of case '{name}' does not fit its labels")
@@ -89,22 +95,35 @@ def inconsistencies(measurement: Measurement, metrics: Metrics) -> list[str]:
     if measurement.corpus_version != corpus_version(measurement.pages):
         faults.append("corpus_version does not fit the pages")
     for arm_name, arm in measurement.arms.items():
-        absent = [name for name in labels if name not in arm.rows]
+        absent = [name for name in labels if name not in arm.rows and name not in arm.failed]
         foreign = [name for name in arm.rows if name not in labels]
         faults += [f"arm '{arm_name}' has no row for case '{name}'" for name in absent]
         faults += [f"arm '{arm_name}' has a row for '{name}', which is no case" for name in foreign]
         if foreign:
             continue
-        known = {name: metric for name, metric in metrics.items() if all(metric.ROW in r.scores for r in arm.rows.values())}
-        again = rescore(arm.rows, labels, measurement.settings, known)
-        for name, row in arm.rows.items():
-            if len(row.at) != len(row.ranked) or list(row.at) != sorted(set(row.at)):
-                faults.append(f"arm '{arm_name}', case '{name}': 'at' does not fit 'ranked'")
-            elif len(set(row.ranked)) != len(row.ranked):
-                faults.append(f"arm '{arm_name}', case '{name}': a page is ranked twice")
-            elif not same_scores(again[name], row):
-                faults.append(f"arm '{arm_name}', case '{name}': the scores do not follow from the ranking")
+        faults += _row_faults(arm_name, arm, measurement, metrics, everywhere)
         for name, question in arm.questions.items():
             if question.bucket in OFFLINE and question.bucket != bucket(question.at, measurement.settings.context):
                 faults.append(f"arm '{arm_name}', question '{name}': the bucket does not follow from the positions")
     return faults
+
+
+def _row_faults(
+    arm_name: str, arm: ArmMeasurement, measurement: Measurement, metrics: Metrics, everywhere: set[str]
+) -> Iterator[str]:
+    known = {name: metric for name, metric in metrics.items() if metric.ROW in everywhere}
+    for name, row in arm.rows.items():
+        where = f"arm '{arm_name}', case '{name}'"
+        extra = sorted(row.scores.keys() - everywhere)
+        if len(row.at) != len(row.ranked) or list(row.at) != sorted(set(row.at)):
+            yield f"{where}: 'at' does not fit 'ranked'"
+        elif max(row.at, default=0) > measurement.settings.pool:
+            yield f"{where}: a page stands beyond the pool of {measurement.settings.pool}"
+        elif len(set(row.ranked)) != len(row.ranked):
+            yield f"{where}: a page is ranked twice"
+        elif extra:
+            yield f"{where} has the score '{extra[0]}', which other rows lack"
+        else:
+            again = rescore({name: row}, measurement.cases, measurement.settings, known)
+            if not same_scores(again[name], row):
+                yield f"{where}: the scores do not follow from the ranking"

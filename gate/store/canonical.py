@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,28 @@ ROWS = frozenset({"cases", "pages", "rows", "questions"})
 def dumps(value: Any, *, sort: bool = True) -> str:
     """`value` as indented JSON that ends with a newline; children of `ROWS` keys take one line each."""
     return "".join(_lines(value, "", sort, rows=False)) + "\n"
+
+
+def loads(text: str, shown: str, todo: str) -> Any:
+    """The JSON value in `text`. A key that stands twice in one object (a merge of two refreshes) is a fault."""
+    try:
+        return json.loads(text, object_pairs_hook=_once)
+    except (ValueError, RecursionError) as fault:
+        reason = "nested too deeply" if isinstance(fault, RecursionError) else str(fault)
+        if not text.strip():
+            reason = "the file is empty"
+        elif any(line.startswith("<<<<<<< ") for line in text.splitlines()):
+            reason = "it holds the marks of a merge conflict"
+        raise InputError(Problem(shown, f"not JSON ({reason})", todo)) from fault
+
+
+def _once(items: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(items)
+    if len(value) < len(items):
+        seen: set[str] = set()
+        twice = next(key for key, _ in items if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise ValueError(f"the key {twice!r} stands twice in one object")
+    return value
 
 
 def _flat(value: Any, sort: bool) -> str:
@@ -53,6 +74,8 @@ def _block(
 
 def write_text(path: Path, text: str, shown: str) -> None:
     """Write `text` whole or not at all: to a temporary file beside `path`, then renamed over it."""
+    import tempfile
+
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")

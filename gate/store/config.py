@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from gate.errors import InputError, Problem, did_you_mean, raise_all
-from gate.model.settings import OpenArmSettings, OpenPolicySettings, Settings, SuiteSettings
-from gate.store.text import read_text
+from gate.errors import InputError, Problem, raise_all
+from gate.model.settings import Settings, SuiteSettings
+from gate.store import faults
+from gate.store.text import read_text, told
 
 GATE_TOML = "gate.toml"
 PYPROJECT = "pyproject.toml"
@@ -62,16 +64,23 @@ def _both() -> InputError:
 
 
 def has_tool_table(text: str, shown: str) -> bool:
-    """Whether this pyproject.toml has a [tool.gate] table. A file that cannot be parsed has one if it says so."""
-    if "tool.gate" not in text and "[tool" not in text:
-        return False
-    return "gate" in _parse(text, shown).get("tool", {})
+    """Whether this pyproject.toml has a [tool.gate] table. A file that cannot be parsed and might have one is an error."""
+    return "gate" in text and _tool_table(parse_toml(text, shown)) is not None
+
+
+def _tool_table(table: Mapping[str, Any]) -> Any:
+    tool = table.get("tool")
+    return tool.get("gate") if isinstance(tool, dict) else None
 
 
 def load(path: Path) -> Config:
-    """Read one config file whole. Every problem in it is reported at once."""
+    """Read one config file, or the one in a folder, whole. Every problem in it is reported at once."""
     if path.is_dir():
-        path = _in_folder(path) or path / GATE_TOML
+        found = _in_folder(path)
+        if found is None:
+            what = "this folder has no gate.toml and no [tool.gate] in a pyproject.toml"
+            raise InputError(Problem(str(path), what, "Make one with 'gate init', or name another folder."))
+        path = found
     elif path.name in (GATE_TOML, PYPROJECT) and path.is_file():
         _in_folder(path.parent)
     shown = path.name
@@ -81,29 +90,31 @@ def load(path: Path) -> Config:
 
 def parse(text: str, name: str, shown: str) -> Settings:
     """The settings in the text of a gate.toml, or of a pyproject.toml when that is its file `name`."""
-    table = _parse(text, shown)
+    table: Any = parse_toml(text, shown)
     if name == PYPROJECT:
-        table = table.get("tool", {}).get("gate", {})
+        table = _tool_table(table)
+        if not isinstance(table, dict):
+            raise InputError(Problem(shown, "has no [tool.gate] table", "Write one, or name a gate.toml."))
     return check(table, shown)
 
 
-def _parse(text: str, shown: str) -> dict[str, Any]:
+def parse_toml(text: str, shown: str) -> dict[str, Any]:
+    """The table in a TOML text."""
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as fault:
-        raise InputError(Problem(shown, f"not TOML ({fault})", "Mend that line.")) from fault
+    except (ValueError, RecursionError) as fault:
+        reason = "nested too deeply" if isinstance(fault, RecursionError) else str(fault)
+        raise InputError(Problem(shown, f"not TOML ({reason})", "Mend that line.")) from fault
 
 
 def check(table: Mapping[str, Any], shown: str) -> Settings:
     """Typed settings of a parsed table; all problems at once."""
     prepared = _prepare(table)
-    try:
-        settings = Settings.model_validate_json(_as_json(prepared))
-    except ValidationError as fault:
-        raise InputError(explain(fault, prepared, shown, Settings)) from None
-    problems: list[Problem] = []
-    for name, suite in settings.suite.items():
-        problems += _check_suite(name, suite, shown)
+    settings: Settings = typed(Settings, prepared, shown, named=True)
+    problems = [
+        problem for name, suite in settings.suite.items() for problem in _check_suite(name, suite, shown)
+    ]
+    problems += _check_baselines(settings, shown)
     raise_all(problems)
     return settings
 
@@ -149,87 +160,26 @@ def _check_suite(name: str, suite: SuiteSettings, shown: str) -> list[Problem]:
     return problems
 
 
-def _as_json(table: Mapping[str, Any]) -> str:
-    # Strict mode reads a JSON array as a tuple and still refuses "5" for 5; a TOML date becomes a text.
-    return json.dumps(table, default=str)
+def _check_baselines(settings: Settings, shown: str) -> Iterator[Problem]:
+    """Each suite has a JSON file of its own; another one would be written over."""
+    owners: dict[str, str] = {}
+    for name, suite in settings.suite.items():
+        where = f"{shown} [suite.{name}]"
+        if PurePosixPath(suite.baseline).suffix != ".json":
+            todo = "Name a file of its own, such as 'baselines/docs.json'."
+            yield Problem(where, f"'baseline' does not end in .json ({told(suite.baseline)})", todo)
+        owner = owners.setdefault(os.path.normpath(suite.baseline), name)
+        if owner != name:
+            what = f"has the same baseline as the suite '{owner}' ({told(suite.baseline)})"
+            yield Problem(where, what, "Give each suite its own.")
 
 
-def typed(model: type[BaseModel], raw: Mapping[str, Any], where: str) -> Any:
-    """`raw` as the settings class of an arm, policy or chunker; its problems named like all others."""
+def typed(model: type[BaseModel], raw: Mapping[str, Any], where: str, *, named: bool = False) -> Any:
+    """`raw` as a settings class; its problems in our words. With `named` they say which table they stand in."""
     try:
-        return model.model_validate_json(_as_json(raw))
+        # Strict mode reads a JSON array as a tuple and still refuses "5" for 5; a TOML date becomes a text.
+        return model.model_validate_json(json.dumps(raw, default=str))
+    except RecursionError as fault:
+        raise InputError(Problem(where, "is nested too deeply", "Write it flat.")) from fault
     except ValidationError as fault:
-        raise InputError(explain(fault, raw, where, model, table=False)) from None
-
-
-_TYPE_WORDS = {
-    "int_type": "not a whole number",
-    "int_from_float": "not a whole number",
-    "int_parsing": "not a whole number",
-    "float_type": "not a number",
-    "float_parsing": "not a number",
-    "string_type": "not a text",
-    "bool_type": "not true or false",
-    "bool_parsing": "not true or false",
-    "dict_type": "not a table",
-    "model_type": "not a table",
-    "model_attributes_type": "not a table",
-    "tuple_type": "not a list",
-    "string_too_short": "empty",
-    "too_short": "empty",
-    "missing": "missing",
-    "finite_number": "not a finite number",
-}
-
-
-def explain(
-    fault: ValidationError, raw: Mapping[str, Any], where: str, model: type[BaseModel], *, table: bool = True
-) -> list[Problem]:
-    """Pydantic's errors in our words, one problem per key."""
-    problems: dict[tuple[str, str], Problem] = {}
-    for error in fault.errors():
-        path = [str(part) for part in error["loc"] if part != "[key]"]
-        parents, key = path[:-1], path[-1] if path else ""
-        place = f"{where} [{'.'.join(parents)}]" if parents and table else where
-        if parents and not table:
-            key = ".".join(path)
-        if error["type"] == "extra_forbidden":
-            known = _known_keys(model, parents)
-            problem = Problem(place, f"unknown key '{key}'", did_you_mean(key, known))
-        elif error["type"] == "missing":
-            problem = Problem(place, f"'{key}' is missing", f"Add it: {key} = ...")
-        elif error["loc"] and error["loc"][-1] == "[key]":
-            problem = Problem(place, f"{key!r} is no name", "Use letters, digits, '.', '_' and '-', at most 64.")
-        else:
-            word = _TYPE_WORDS.get(error["type"]) or error["msg"][:1].lower() + error["msg"][1:]
-            problem = Problem(place, f"'{key}' is {_article(word)} ({_shown_value(error['input'])})", "Mend it.")
-        problems.setdefault((problem.where, problem.what), problem)
-    return list(problems.values())
-
-
-def _article(word: str) -> str:
-    return word.replace("input should be", "wrong: it should be")
-
-
-def _shown_value(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
-
-
-def _known_keys(model: type[BaseModel], parents: Sequence[str]) -> list[str]:
-    """The keys that the settings class at this place has."""
-    current: type[BaseModel] | None = model
-    steps = list(parents)
-    while steps and current is not None:
-        step = steps.pop(0)
-        if current is Settings and step == "suite":
-            current = SuiteSettings
-            steps = steps[1:]
-        elif current is SuiteSettings and step == "arms":
-            current = OpenArmSettings
-            steps = steps[1:]
-        elif current is SuiteSettings and step == "policy":
-            current = OpenPolicySettings
-        else:
-            current = None
-    return sorted(current.model_fields) if current is not None else []
+        raise InputError(faults.explain(fault, raw, where, model, named=named)) from None

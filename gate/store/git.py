@@ -8,8 +8,12 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
 from gate.errors import InputError, Problem
+
+if TYPE_CHECKING:
+    from subprocess import CompletedProcess
 from gate.store.text import decode
 
 TIMEOUT_SECONDS = 60
@@ -158,6 +162,8 @@ class _scratch_index:  # noqa: N801 - reads as a verb at its use
         self._top = top
 
     def __enter__(self) -> str:
+        import tempfile
+
         self._folder = tempfile.TemporaryDirectory(prefix="gate-index-")
         return str(Path(self._folder.name) / "index")
 
@@ -173,7 +179,9 @@ def _said(done: subprocess.CompletedProcess[bytes]) -> str:
 
 def _git(
     folder: Path, *arguments: str, check: bool = True, index: str | None = None, stdin: bytes = b""
-) -> subprocess.CompletedProcess[bytes]:
+) -> CompletedProcess[bytes]:
+    import subprocess
+
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name == "GIT_SSL_CAINFO"
     }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -12,7 +11,7 @@ from gate.model.measurement import BASELINE_SCHEMA, Measurement
 from gate.model.metric import Metrics
 from gate.model.report import REPORT_SCHEMA, Report
 from gate.store import baselines, canonical
-from gate.store.text import read_text
+from gate.store.text import read_text, told
 from gate.summary import measurement_of
 
 
@@ -34,13 +33,23 @@ def parse(text: str, shown: str) -> Report:
 
 
 def measurements(path: Path, shown: str, metrics: Metrics) -> dict[str, Measurement]:
-    """The measurements in a report or baseline file, by suite."""
+    """The measurements in a report or baseline file, by suite, each checked against itself."""
     text = read_text(path, shown)
-    schema = schema_of(text, shown)
-    if schema.startswith(BASELINE_SCHEMA.rpartition("/")[0]):
-        suite = str(json.loads(text).get("suite"))
+    value = canonical.loads(text, shown, "Name a report or a baseline file.")
+    schema = value.get("schema") if isinstance(value, dict) else None
+    family = schema.rpartition("/")[0] if isinstance(schema, str) else None
+    if family == BASELINE_SCHEMA.rpartition("/")[0]:
+        suite = str(value.get("suite"))
         return {suite: baselines.parse(text, shown, suite, metrics)}
-    return {suite.suite: measurement_of(suite) for suite in parse(text, shown).suites}
+    if family != REPORT_SCHEMA.rpartition("/")[0]:
+        what = f"neither a report nor a baseline (schema {told(schema)})"
+        raise InputError(Problem(shown, what, "Name a file that 'gate run --json' wrote."))
+    found = {suite.suite: measurement_of(suite) for suite in parse(text, shown).suites}
+    for suite, measurement in found.items():
+        if faults := baselines.inconsistencies(measurement, metrics):
+            what = f"contradicts itself (suite '{suite}': {faults[0]})"
+            raise InputError(Problem(shown, what, "Write it again with 'gate run --json'."))
+    return found
 
 
 def measurement(path: Path, shown: str, suite: str, metrics: Metrics) -> Measurement:
@@ -49,18 +58,3 @@ def measurement(path: Path, shown: str, suite: str, metrics: Metrics) -> Measure
     if suite not in found:
         raise InputError(Problem(shown, f"has no suite '{suite}'", did_you_mean(suite, found)))
     return found[suite]
-
-
-def schema_of(text: str, shown: str) -> str:
-    """What a JSON file says it is."""
-    try:
-        value = json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as fault:
-        raise InputError(Problem(shown, f"not JSON ({fault})", "Name a report or a baseline file.")) from fault
-    schema = value.get("schema") if isinstance(value, dict) else None
-    known = (REPORT_SCHEMA.rpartition("/")[0], BASELINE_SCHEMA.rpartition("/")[0])
-    if not isinstance(schema, str) or schema.rpartition("/")[0] not in known:
-        raise InputError(
-            Problem(shown, f"neither a report nor a baseline (schema {schema!r})", "Name a file that 'gate run --json' wrote.")
-        )
-    return schema

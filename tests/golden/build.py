@@ -108,7 +108,7 @@ def measurement(world: World) -> Measurement:
     )
 
 
-def qa_case(name: str, page: str, at: int | None) -> QaCase:  # noqa: ARG001 - the answer does not depend on where it stood
+def qa_case(name: str, page: str, at: int | None) -> QaCase:
     return QaCase(name, f"What about {page}?", "An answer.", (page,))
 
 

@@ -16,6 +16,9 @@ HOSTILE = (
     "me@evil.example **bold** :tada: \x1b[31mred\u202etxt\u200b\n| - [ ] x"
 )
 
+# A reason is one line of visible characters; the accepted file sees to that.
+REASON = "because " + "".join(char for char in HOSTILE if char.isprintable())
+
 
 def good() -> Report:
     """Nothing fell, one case won."""
@@ -141,7 +144,7 @@ def hostile() -> Report:
             }
         },
     )
-    return judged(now, before, entries=[accepted(before, "rq-004", "keyword", f"because {HOSTILE}".replace("\n", " "))])
+    return judged(now, before, entries=[accepted(before, "rq-004", "keyword", REASON)])
 
 
 SCENARIOS: dict[str, Callable[[], Report]] = {

@@ -1,0 +1,127 @@
+"""The demo, and what a pull request that breaks a page of it is told."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from small_project import REPOSITORY, Project
+
+COPIED = ("datasets", "eval", "baselines")
+CASE = "rq-002"
+PAGE = "error-codes"
+
+
+@pytest.fixture
+def orbit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Project:
+    """This repository's own suite, copied with its baseline into a repository of its own; `change` is checked out."""
+    root = tmp_path / "orbit"
+    for name in COPIED:
+        shutil.copytree(REPOSITORY / name, root / name)
+    shutil.copy(REPOSITORY / "gate.toml", root / "gate.toml")
+    project = Project(root, capsys)
+    project.git("init", "--quiet", "--initial-branch", "main")
+    project.commit("base")
+    project.git("checkout", "--quiet", "-b", "change")
+    return project
+
+
+def section(text: str, heading: str) -> str:
+    found = re.search(rf"^## {re.escape(heading)}.*?(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
+    assert found is not None, heading
+    return found[0]
+
+
+def break_page(project: Project, how: str) -> None:
+    path = f"datasets/orbit/docs/{PAGE}.md"
+    text = project.read(path)
+    answer = section(text, "ORB-1202")
+    if how == "section deleted":
+        project.write(path, text.replace(answer, ""))
+    elif how == "page deleted":
+        project.remove(path)
+    elif how == "page renamed":
+        project.git("mv", path, "datasets/orbit/docs/errors.md")
+    else:
+        project.write(path, text.replace(answer, "## Serializing\n\nArguments travel as JSON unless you register a codec.\n\n"))
+
+
+CAUSES = {
+    "section deleted": "edited",
+    "page deleted": "deleted",
+    "page renamed": "renamed",
+    "rewritten": "edited",
+}
+
+
+@pytest.mark.parametrize("flags", [(), ("--base", "main")], ids=["work tree", "base"])
+@pytest.mark.parametrize("how", CAUSES)
+def test_a_broken_page_fails_the_gate_and_the_comment_says_what_broke(
+    orbit: Project, how: str, flags: tuple[str, ...]
+) -> None:
+    break_page(orbit, how)
+    done = orbit.gate("run", *flags, "--json", "report.json", "--markdown", "comment.md")
+    assert done.code == 1, done.err
+    suite = json.loads(orbit.read("report.json"))["suites"][0]
+    comparison = suite["comparison"]["keyword"]
+    assert "exact_term" in comparison["dropped_kinds"]
+    lost = next(case for case in comparison["lost"] if case["id"] == CASE)
+    page = next(page for page in lost["pages"] if page["doc_id"] == PAGE)
+    assert (page["cause"], page["before"]) == (CAUSES[how], 1)
+    assert PAGE in lost["touched"]
+    comment = orbit.read("comment.md")
+    verdict = next(line for line in comment.splitlines() if line.startswith("### "))
+    assert "regression" in verdict
+    assert "exact_term" in verdict
+    assert re.search(r"\d+ of 8", verdict), "the kind's count stands in the verdict line"
+    about = comment[comment.index(CASE) :]
+    assert PAGE in about
+    assert "1 -> " in about, "the rank before"
+    wording = {"edited": "edited", "deleted": "deleted", "renamed": "renamed"}[CAUSES[how]]
+    assert wording in about
+    orbit.git("checkout", "--quiet", "--force", "main", "--", "datasets")
+    (orbit.root / "datasets/orbit/docs/errors.md").unlink(missing_ok=True)
+    orbit.git("reset", "--quiet", "--hard", "main")
+    assert orbit.gate("run", *flags).code == 0, "undone, it passes"
+
+
+def test_the_demo_passes_and_prints_table_misses_diagnosis_and_verdict(orbit: Project) -> None:
+    done = orbit.gate("run")
+    assert done.code == 0, done.err
+    for part in ("pass", "recall@5", "MRR", "exact_term", "semantic", "multi_hop", "rq-028", "Diagnosis", "reached"):
+        assert part in done.out, part
+
+
+def test_the_set_has_the_shape_that_was_promised(orbit: Project) -> None:
+    rows = [json.loads(line) for line in orbit.read("datasets/orbit/eval/retrieval_queries.jsonl").splitlines()]
+    assert [row["id"] for row in rows] == [f"rq-{number:03}" for number in range(1, 41)]
+    kinds = Counter(row["kind"] for row in rows)
+    even = Counter(row["kind"] for row in rows if int(row["id"][-1]) % 2 == 0)
+    assert min(kinds.values()) >= 12
+    assert min(even.values()) >= 6
+    assert set(kinds) == {"exact_term", "semantic", "multi_hop"}
+    assert all(len(row["relevant_doc_ids"]) in (2, 3) for row in rows if row["kind"] == "multi_hop")
+    local = [json.loads(line) for line in orbit.read("eval/retrieval_queries.local.jsonl").splitlines()]
+    assert local[0]["version"] == "local-v1"
+    issues = {issue["id"]: issue for issue in map(json.loads, orbit.read("datasets/orbit/issues/issues.jsonl").splitlines())}
+    assert len(issues) >= 60
+    first_five = {row["query"] for row in local[1:6]}
+    assert first_five == {issues[number]["title"] for number in (186, 168, 174, 240, 216)}
+    assert len(list((orbit.root / "datasets/orbit/docs").glob("*.md"))) == 45
+
+
+def test_the_difficulty_is_that_of_a_real_set(orbit: Project) -> None:
+    code, everything = orbit.report("--split", "all", "--no-baseline")
+    keyword = everything["arms"]["keyword"]
+    assert (code, keyword["n"]) == (0, 45)
+    assert 0.75 <= keyword["recall"] <= 0.9
+    assert keyword["hit"] > 0.9
+    assert 1 <= keyword["diagnosis"]["counts"]["ranking"] <= 4
+    _, test = orbit.report("--no-baseline")
+    keyword = test["arms"]["keyword"]
+    assert keyword["n"] == 22
+    assert all(kind["recall"] < 1.0 for kind in keyword["by_kind"].values())
