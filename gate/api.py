@@ -37,7 +37,7 @@ from gate.model.ranking import Arm, Hit, rank_pages
 from gate.model.report import Means, Report, SuiteReport, Versions
 from gate.model.settings import ArmSettings
 from gate.model.verdict import Verdict
-from gate.summary import Extras, arm_report, mean_names, measurement_of, means, whole_report
+from gate.summary import Extras, arm_report, mean_names, means, measurement_of, whole_report
 
 SearchFunction = Callable[[str, int], Sequence[Hit]]
 Relevant = Collection[str] | Mapping[str, int]

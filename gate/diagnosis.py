@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from gate.harness import ask
 from gate.model.case import QaCase
 from gate.model.fingerprint import question_digest
+from gate.model.frozen import EMPTY
 from gate.model.measurement import Bucket, Meaning, Question
 from gate.model.ranking import Arm, Ranking
 
@@ -21,12 +22,11 @@ BUCKETS: tuple[Bucket, ...] = ("retrieval", "ranking", "generation", "reached_co
 OFFLINE: tuple[Bucket, ...] = ("retrieval", "ranking", "reached_context")
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnosis:
+class Diagnosis(NamedTuple):
     """The questions by id, those that could not be asked with the reason, and how many are unanswerable."""
 
-    questions: Mapping[str, Question] = field(default_factory=dict)
-    failed: Mapping[str, str] = field(default_factory=dict)
+    questions: Mapping[str, Question] = EMPTY
+    failed: Mapping[str, str] = EMPTY
     unanswerable: int = 0
 
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from gate.model.case import Case
+from gate.model.frozen import EMPTY
 from gate.model.measurement import Label, Meaning, Row
 from gate.model.metric import Metrics
 from gate.model.ranking import Arm, Hit, Ranking, rank_pages
@@ -17,12 +18,11 @@ from gate.model.ranking import Arm, Hit, Ranking, rank_pages
 CONTEXT_RECALL = "context_recall"
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
+class Rows(NamedTuple):
     """What one arm did on a list of cases: rows and failures by case id, in case order; together they are all."""
 
     rows: Mapping[str, Row]
-    failed: Mapping[str, str] = field(default_factory=dict)
+    failed: Mapping[str, str] = EMPTY
 
 
 def score_row(ranking: Ranking, grades: Mapping[str, int], meaning: Meaning, metrics: Metrics) -> Row:

@@ -9,20 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from gate.compare import Context, case_changes, compare_arm, page_changes, unreproduced, warned_metrics
 from gate.harness import rescore
 from gate.model.accepted import Entry
 from gate.model.comparison import DUST, ArmComparison, CaseChanges, PageChanges
 from gate.model.fingerprint import shown
+from gate.model.frozen import EMPTY
 from gate.model.measurement import ArmMeasurement, Meaning, Measurement
 from gate.model.metric import Metrics
 from gate.model.settings import SuiteSettings
 from gate.model.verdict import Finding, Level
 
 
-@dataclass(frozen=True, slots=True)
-class Side:
+class Side(NamedTuple):
     """What one tree says about a suite: its settings, its baseline, its accepted losses."""
 
     settings: SuiteSettings
@@ -30,8 +31,7 @@ class Side:
     accepted: tuple[Entry, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(NamedTuple):
     """All that is known when a suite is judged.
 
     `now`: the change's own cases. `on_base`: the change's arms over the cases of the base baseline (the same object
@@ -44,7 +44,7 @@ class Run:
     now: Measurement
     on_base: Measurement | None = None
     base: Side | None = None
-    renames: Mapping[str, str] = field(default_factory=dict)
+    renames: Mapping[str, str] = EMPTY
     left_out: tuple[str, ...] = ()
     already_lost: frozenset[tuple[str, str]] = frozenset()
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from gate.diagnosis import counts
 from gate.harness import mean, missing, rescore
 from gate.model.comparison import CaseChanges, PageChanges
 from gate.model.fingerprint import shown
+from gate.model.frozen import EMPTY
 from gate.model.measurement import ArmMeasurement, Label, Meaning, Measurement, Row
 from gate.model.metric import Metrics
 from gate.model.report import (
@@ -29,11 +30,10 @@ Fields = Mapping[str, Mapping[str, str]]
 """case id -> slice field -> value"""
 
 
-@dataclass(frozen=True, slots=True)
-class Extras:
+class Extras(NamedTuple):
     """What a report shows beside what a baseline needs."""
 
-    fields: Fields = field(default_factory=dict)
+    fields: Fields = EMPTY
     slices: Sequence[str] = ()
     sweep: Sequence[int] = ()
     unanswerable: int = 0

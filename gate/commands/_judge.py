@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -49,9 +48,9 @@ def judge(
     compares = run.trusted is not None or not (args.no_baseline or _other_split(args, suite))
     if compares:
         situation = resolve(run, project.metrics)
-        lost = lost_on_base(project, suite, run, situation)
+        lost = lost_on_base(project, run, situation)
         if lost:
-            run = replace(run, already_lost=lost)
+            run = run._replace(already_lost=lost)
             situation = resolve(run, project.metrics)
         findings = [*situation.findings, *policy_findings(project, suite, run, situation)]
     else:
@@ -69,7 +68,7 @@ def judge(
         situation,
         verdict,
         findings,
-        baseline_ref(project, suite, run, args) if compares else None,
+        baseline_ref(project, run, args) if compares else None,
         project.metrics,
         extras,
     )
@@ -86,7 +85,7 @@ def in_order(findings: Sequence[Finding]) -> list[Finding]:
     return sorted(unique, key=lambda finding: _ORDER.index(finding.level))
 
 
-def baseline_ref(project: Project, suite: Suite, run: Run, args: argparse.Namespace) -> BaselineRef | None:
+def baseline_ref(project: Project, run: Run, args: argparse.Namespace) -> BaselineRef | None:
     trusted = run.trusted
     if trusted is None:
         return None
@@ -163,9 +162,7 @@ def doc_renames(project: Project, suite: Suite) -> dict[str, str]:
     }
 
 
-def lost_on_base(
-    project: Project, suite: Suite, run: Run, situation: Situation
-) -> frozenset[tuple[str, str]]:
+def lost_on_base(project: Project, run: Run, situation: Situation) -> frozenset[tuple[str, str]]:
     """The lost cases that the base tree, measured again with its own settings, loses as well: (arm, case)."""
     base, trusted = project.base, run.trusted
     if base is None or run.base is None or trusted is None:
@@ -190,9 +187,9 @@ def lost_on_base(
         except GateError:
             return frozenset()  # the base tree cannot be measured; the losses then stand as they are
         workshop = Workshop(corpus, arms, where, project.root)
-        for name in lost:
+        for name, cases in lost.items():
             if name in arms:
-                found |= _still_lost(workshop, name, lost[name], trusted, run, project.metrics, situation.metrics)
+                found |= _still_lost(workshop, name, cases, trusted, run, project.metrics, situation.metrics)
     return frozenset(found)
 
 

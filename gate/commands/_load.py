@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from gate import registry
 from gate.corpus.read import read_corpus
@@ -49,8 +49,7 @@ class Problems:
         raise_all(self.found)
 
 
-@dataclass(frozen=True, slots=True)
-class Project:
+class Project(NamedTuple):
     """The config, the base it is held against, the selected suites, and the metrics."""
 
     config: config.Config
@@ -63,8 +62,7 @@ class Project:
         return self.config.root
 
 
-@dataclass(frozen=True, slots=True)
-class Suite:
+class Suite(NamedTuple):
     """One suite, loaded. `settings` are the change's own with the base's flags for arms that the base has."""
 
     name: str
@@ -86,7 +84,7 @@ def open_project(args: argparse.Namespace) -> Project:
     """Find and read the config, and the base's with --base."""
     loaded = config.load(Path(args.config) if args.config else config.find(Path.cwd()))
     base = git.open_base(loaded.root, args.base) if getattr(args, "base", None) else None
-    return Project(loaded, base, _base_settings(loaded, base), load_metrics())
+    return Project(loaded, base, _base_settings(base), load_metrics())
 
 
 def load_metrics() -> Metrics:
@@ -94,7 +92,7 @@ def load_metrics() -> Metrics:
     return {name: registry.load("metrics", name, "metrics") for name in registry.names("metrics")}
 
 
-def _base_settings(loaded: config.Config, base: git.Base | None) -> Settings | None:
+def _base_settings(base: git.Base | None) -> Settings | None:
     """The base's rules, from whichever of the two config files it has; None where the base has none."""
     if base is None:
         return None

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from gate import registry
 from gate.corpus.read import cut
@@ -15,6 +15,7 @@ from gate.errors import GateError, InputError, Problem, did_you_mean
 from gate.harness import Rows, evaluate
 from gate.model.case import Case, QaCase
 from gate.model.fingerprint import case_key, cases_version, corpus_version, label_digest, qa_version
+from gate.model.frozen import EMPTY
 from gate.model.measurement import ArmMeasurement, Label, Meaning, Measurement
 from gate.model.metric import Metrics
 from gate.model.page import Chunk, Corpus
@@ -67,7 +68,7 @@ class Broken:
     def __init__(self, reason: str) -> None:
         self._reason = reason
 
-    def search(self, query: str, pool: int) -> Sequence[Any]:
+    def search(self, query: str, pool: int) -> Sequence[Any]:  # noqa: ARG002 - the protocol's arguments
         raise BuildError(self._reason)
 
 
@@ -95,14 +96,13 @@ def as_case(name: str, kept: Label) -> Case:
     return Case(id=name, query=kept.query, grades=kept.relevant, kind=kept.kind)
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
+class Measured(NamedTuple):
     """The change's own cases, and the base's where they differ (the same object where they do not)."""
 
     now: Measurement
     on_base: Measurement | None
     unanswerable: int
-    without_tokens: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    without_tokens: Mapping[str, tuple[str, ...]] = EMPTY
 
 
 def measure(

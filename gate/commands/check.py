@@ -63,8 +63,8 @@ def describe(suite: Suite) -> dict[str, Any]:
     """Counts, and what is worth a second look although nothing is wrong."""
     from collections import Counter
 
-    from gate.compare import case_changes
     from gate.commands._measure import label
+    from gate.compare import case_changes
     from gate.model.report import SMALL_SAMPLE
 
     kinds = Counter(case.kind for case in suite.cases.cases)

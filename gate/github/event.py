@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
+from pydantic import Field
+
 from gate.model.frozen import Frozen
 
 NO_SHA = "0" * 40
@@ -65,7 +67,7 @@ class Event(Frozen):
     pull: Pull | None = None
     merge_base_sha: str | None = None
     finished: Finished | None = None
-    inputs: dict[str, str] = {}
+    inputs: dict[str, str] = Field(default_factory=dict)
 
     @property
     def run_url(self) -> str:

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
 from pydantic import BaseModel, ConfigDict
+
+# The default of a mapping that nobody may write to.
+EMPTY: Mapping[Any, Any] = MappingProxyType({})
 
 
 class Frozen(BaseModel):

@@ -87,7 +87,7 @@ class SuiteSettings(Frozen):
     slices: tuple[Text, ...] = ()
     templates: Text | None = None
     arms: dict[Name, OpenArmSettings] = Field(min_length=1)
-    policy: OpenPolicySettings = Field(default_factory=lambda: OpenPolicySettings())
+    policy: OpenPolicySettings = Field(default_factory=lambda: OpenPolicySettings())  # noqa: PLW0108 - mypy wants the call
 
     @property
     def meaning(self) -> Meaning:

@@ -6,9 +6,8 @@ import json
 import os
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ValidationError
 
@@ -21,8 +20,7 @@ GATE_TOML = "gate.toml"
 PYPROJECT = "pyproject.toml"
 
 
-@dataclass(frozen=True, slots=True)
-class Config:
+class Config(NamedTuple):
     """The settings and the folder their paths are relative to. `shown` names the file in messages."""
 
     settings: Settings

@@ -6,9 +6,8 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gate.errors import InputError, Problem
 
@@ -19,8 +18,7 @@ from gate.store.text import decode
 TIMEOUT_SECONDS = 60
 
 
-@dataclass(frozen=True, slots=True)
-class Base:
+class Base(NamedTuple):
     """A commit whose files are trusted. `prefix` is the config's folder inside the repository, "" at its top."""
 
     top: Path
@@ -162,7 +160,6 @@ class _scratch_index:  # noqa: N801 - reads as a verb at its use
         self._top = top
 
     def __enter__(self) -> str:
-        import tempfile
 
         self._folder = tempfile.TemporaryDirectory(prefix="gate-index-")
         return str(Path(self._folder.name) / "index")
