@@ -177,7 +177,12 @@ def evaluate_retrieval(
         versions=Versions(cases=cases_version(kept), corpus="0 pages"),
         arms={
             name: arm_report(
-                measured, ArmSettings(type="function"), labels, meaning, metrics, Extras(fields, _slices(fields))
+                measured,
+                ArmSettings(type="function"),
+                labels,
+                meaning,
+                metrics,
+                Extras(fields, _slices(fields)),
             )
         },
         labels=labels,
@@ -196,7 +201,9 @@ def by_slice(report: SuiteReport, field: str, arm: str | None = None) -> Mapping
         return measured.by_kind
     if field not in measured.by_slice:
         raise InputError(
-            Problem("by_slice", f"no such field ({field!r})", f"Known: {', '.join(['kind', *measured.by_slice])}.")
+            Problem(
+                "by_slice", f"no such field ({field!r})", f"Known: {', '.join(['kind', *measured.by_slice])}."
+            )
         )
     return measured.by_slice[field]
 
@@ -222,7 +229,9 @@ class SystemsComparison:
         width = max(len(name) for name in self.means)
         lines = []
         for name, groups in self.means.items():
-            cells = "  ".join(f"{kind} {group.means.get('recall', 0.0):.4f} (n={group.n})" for kind, group in groups.items())
+            cells = "  ".join(
+                f"{kind} {group.means.get('recall', 0.0):.4f} (n={group.n})" for kind, group in groups.items()
+            )
             moved = self.against_first.get(name)
             counts = f"  W/L/T {moved.wins}/{moved.losses}/{moved.ties}" if moved is not None else ""
             lines.append(f"{name:<{width}}  {cells}{counts}")
@@ -253,11 +262,17 @@ def compare_systems(systems: Sequence[tuple[str, Measurement, ArmMeasurement]]) 
         differs = comparable(first, one)
         if differs:
             raise InputError(
-                Problem(name, f"cannot be compared with {first_name} ({differs})", "Measure both on the same cases and settings.")
+                Problem(
+                    name,
+                    f"cannot be compared with {first_name} ({differs})",
+                    "Measure both on the same cases and settings.",
+                )
             )
         groups = {"all": means(arm.rows.values(), names)}
         for kind in one.kinds:
-            groups[kind] = means((row for case, row in arm.rows.items() if one.cases[case].kind == kind), names)
+            groups[kind] = means(
+                (row for case, row in arm.rows.items() if one.cases[case].kind == kind), names
+            )
         means_of[name] = groups
         if one is not first:
             moved[name] = compare_arm(name, arm, first_arm, first.cases, Context())
@@ -284,4 +299,3 @@ def diagnose(
     """Where each answerable question broke: retrieval, ranking, or it reached the context."""
     arm = search_fn if hasattr(search_fn, "search") else _Function(search_fn)
     return _diagnose(arm, questions, Meaning(split="all", pool=pool, context=context))
-

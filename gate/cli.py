@@ -24,17 +24,24 @@ exit codes: 0 pass, partial or unjudged; 1 regression; 2 invalid input; 3 not me
 def verbs() -> list[str]:
     """Every file of gate/commands that is no part of another, in the order of the help text."""
     commands = importlib.import_module("gate.commands")
-    found = [module.name for module in pkgutil.iter_modules(commands.__path__) if not module.name.startswith("_")]
+    found = [
+        module.name for module in pkgutil.iter_modules(commands.__path__) if not module.name.startswith("_")
+    ]
     return sorted(found, key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), name))
 
 
 def parser() -> argparse.ArgumentParser:
     """The whole command line. The verbs' files import nothing heavy until they run."""
     top = argparse.ArgumentParser(
-        prog="gate", description=DESCRIPTION, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="gate",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     top.add_argument("--version", action="version", version=f"retrieval-gate {__version__}")
-    top.add_argument("--print-completion", choices=("bash", "zsh", "tcsh"), help="print a completion script for this shell")
+    top.add_argument(
+        "--print-completion", choices=("bash", "zsh", "tcsh"), help="print a completion script for this shell"
+    )
     subparsers = top.add_subparsers(dest="verb", metavar="VERB", title="verbs")
     for name in verbs():
         module: Any = importlib.import_module(f"gate.commands.{name}")
@@ -71,14 +78,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if args.verb is None:
         top.print_help()
         return 2
-    return _guarded(args)
+    return _guarded(args, sys.argv[1:] if arguments is None else arguments)
 
 
-def _guarded(args: argparse.Namespace) -> int:
+def _guarded(args: argparse.Namespace, words: Sequence[str]) -> int:
     from gate.errors import GateError
 
     try:
-        _check_values(args)
+        _check_values(args, words)
         return int(args.run(args))
     except GateError as fault:
         if args.debug:
@@ -86,7 +93,10 @@ def _guarded(args: argparse.Namespace) -> int:
         for problem in fault.problems:
             print(_inert(str(problem)), file=sys.stderr)
         if len(fault.problems) > 1:
-            print(f"{len(fault.problems)} problems. Nothing was measured and nothing was written.", file=sys.stderr)
+            print(
+                f"{len(fault.problems)} problems. Nothing was measured and nothing was written.",
+                file=sys.stderr,
+            )
         return fault.exit_code
     except KeyboardInterrupt:
         print("Interrupted.", file=sys.stderr)
@@ -94,7 +104,10 @@ def _guarded(args: argparse.Namespace) -> int:
     except (Exception, SystemExit) as fault:  # the user's own code may call sys.exit(0); that is no pass
         if args.debug:
             _traceback()
-        print(f"Internal error: {type(fault).__name__}: {_inert(str(fault))}. Run again with --debug and report it.", file=sys.stderr)
+        print(
+            f"Internal error: {type(fault).__name__}: {_inert(str(fault))}. Run again with --debug and report it.",
+            file=sys.stderr,
+        )
         return 70
 
 
@@ -104,16 +117,17 @@ def _traceback() -> None:
     traceback.print_exc()
 
 
-def _check_values(args: argparse.Namespace) -> None:
+def _check_values(args: argparse.Namespace, words: Sequence[str]) -> None:
     """`--base "$BASE"` with a variable that is not set must not read as no --base at all."""
     from gate.errors import Problem, raise_all
 
-    given = {f"--{name.replace('_', '-')}": value for name, value in vars(args).items() if name not in ("verb", "run")}
-    problems = [
-        Problem(flag, "is empty", "Give it a value, or leave it out.")
-        for flag, value in given.items()
-        if value == "" or (isinstance(value, list) and "" in value)
-    ]
+    problems = []
+    for name, value in vars(args).items():
+        if value == "" or (isinstance(value, list) and "" in value):
+            flag = f"--{name.replace('_', '-')}"
+            is_flag = any(word.partition("=")[0] == flag for word in words)
+            where = flag if is_flag else name.upper()
+            problems.append(Problem(where, "is empty", "Give it a value, or leave it out."))
     split = os.environ.get("GATE_SPLIT")
     if split and getattr(args, "split", None) == split and split not in SPLITS:
         problems.append(Problem("GATE_SPLIT", f"no such split ({split!r})", f"Known: {', '.join(SPLITS)}."))

@@ -54,7 +54,9 @@ def case_changes(now: Mapping[str, Label], before: Mapping[str, Label]) -> CaseC
     return CaseChanges(
         added=tuple(sorted(now.keys() - before.keys())),
         removed=tuple(sorted(before.keys() - now.keys())),
-        changed=tuple(sorted(name for name in now.keys() & before.keys() if now[name].sha256 != before[name].sha256)),
+        changed=tuple(
+            sorted(name for name in now.keys() & before.keys() if now[name].sha256 != before[name].sha256)
+        ),
     )
 
 
@@ -90,7 +92,9 @@ def compare_arm(
     if context.spare_already_lost:
         excused |= {name for name in ids if (arm, name) in context.already_lost}
     kinds = {
-        kind: _group([name for name in ids if labels[name].kind == kind], now.rows, before.rows, context, excused)
+        kind: _group(
+            [name for name in ids if labels[name].kind == kind], now.rows, before.rows, context, excused
+        )
         for kind in sorted({labels[name].kind for name in ids})
     }
     whole = _group(ids, now.rows, before.rows, context, excused)
@@ -115,8 +119,12 @@ def compare_arm(
             if any(group.metrics[metric].total < -DUST for metric in context.metrics)
         ),
         kinds=kinds,
-        lost=tuple(sorted(lost, key=lambda move: (min(_difference(p) for p in move.scores.values()), move.id))),
-        won=tuple(sorted(won, key=lambda move: (-max(_difference(p) for p in move.scores.values()), move.id))),
+        lost=tuple(
+            sorted(lost, key=lambda move: (min(_difference(p) for p in move.scores.values()), move.id))
+        ),
+        won=tuple(
+            sorted(won, key=lambda move: (-max(_difference(p) for p in move.scores.values()), move.id))
+        ),
         question_moves=question_moves(now.questions, before.questions),
         settings_changed=settings_changed(now.settings, before.settings),
     )

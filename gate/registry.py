@@ -42,7 +42,9 @@ def load(folder: str, name: str, where: str, root: Path | None = None) -> Any:
     if ":" in name:
         return _outside(name, where, root)
     if name not in names(folder):
-        raise InputError(Problem(where, f"no such {_SINGULAR[folder]} ({name!r})", did_you_mean(name, names(folder))))
+        raise InputError(
+            Problem(where, f"no such {_SINGULAR[folder]} ({name!r})", did_you_mean(name, names(folder)))
+        )
     return importlib.import_module(f"{_PACKAGES[folder]}.{name.replace('-', '_')}")
 
 

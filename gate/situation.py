@@ -188,7 +188,9 @@ def _not_reproduced(run: Run, brought: Measurement) -> list[Finding]:
             f"this run has {shown(run.now.cases_version)} ({changes})"
         )
     else:
-        wrong = {arm: names for arm, names in unreproduced(run.now, brought).items() if arm not in run.left_out}
+        wrong = {
+            arm: names for arm, names in unreproduced(run.now, brought).items() if arm not in run.left_out
+        }
         if not wrong:
             return []
         text = f"this run does not reproduce the new baseline ({_by_arm(wrong)})"
@@ -196,7 +198,9 @@ def _not_reproduced(run: Run, brought: Measurement) -> list[Finding]:
 
 
 def _by_arm(names: Mapping[str, Sequence[str]]) -> str:
-    return "; ".join(f"{arm}: {', '.join(ids[:5])}{', ...' if len(ids) > 5 else ''}" for arm, ids in names.items())
+    return "; ".join(
+        f"{arm}: {', '.join(ids[:5])}{', ...' if len(ids) > 5 else ''}" for arm, ids in names.items()
+    )
 
 
 def _differences(before: Meaning, now: Meaning) -> str:
@@ -204,7 +208,9 @@ def _differences(before: Meaning, now: Meaning) -> str:
     return ", ".join(f"{name} {old[name]} -> {new[name]}" for name in old if old[name] != new[name])
 
 
-def _same_meaning(run: Run, trusted: Measurement, metrics: Metrics) -> tuple[Measurement | None, list[Finding]]:
+def _same_meaning(
+    run: Run, trusted: Measurement, metrics: Metrics
+) -> tuple[Measurement | None, list[Finding]]:
     """The base's rows under the settings of this run, or None where that is impossible."""
     if trusted.settings == run.now.settings:
         return trusted, []
@@ -219,7 +225,9 @@ def _same_meaning(run: Run, trusted: Measurement, metrics: Metrics) -> tuple[Mea
                 todo=f"Undo the change, or refresh with 'gate baseline {run.suite}'.",
             )
         ]
-    possible = trusted.settings.split == run.now.settings.split and trusted.settings.pool >= run.now.settings.pool
+    possible = (
+        trusted.settings.split == run.now.settings.split and trusted.settings.pool >= run.now.settings.pool
+    )
     if not possible:
         return None, [
             Finding(
@@ -275,7 +283,11 @@ def _absent(run: Run, trusted: Measurement) -> Iterator[Finding]:
         (entry.what, entry.name): entry.reason for entry in _valid(run, trusted)
     }
     gone = [("arm", name) for name in trusted.arms if name not in run.now.arms and name not in run.left_out]
-    gone += [("arm", n) for n in run.rules.arms if n not in run.now.arms and n not in (*trusted.arms, *run.left_out)]
+    gone += [
+        ("arm", n)
+        for n in run.rules.arms
+        if n not in run.now.arms and n not in (*trusted.arms, *run.left_out)
+    ]
     gone += [("kind", name) for name in trusted.kinds if name not in run.now.kinds]
     if trusted.qa_version is not None and run.now.qa_version is None:
         gone.append(("qa", "qa"))
@@ -283,7 +295,9 @@ def _absent(run: Run, trusted: Measurement) -> Iterator[Finding]:
         thing = "the QA set" if what == "qa" else f"the {what} '{name}'"
         reason = accepted.get((what, name))
         if reason is not None:
-            yield Finding(level=Level.BANNER, code=f"{what}-absent", text=f"{thing} is gone, accepted: {reason}")
+            yield Finding(
+                level=Level.BANNER, code=f"{what}-absent", text=f"{thing} is gone, accepted: {reason}"
+            )
         else:
             yield Finding(
                 level=Level.INVALID,
@@ -339,9 +353,14 @@ def _edited_rules(run: Run) -> Iterator[Finding]:
         return
     base, head = run.base.settings, run.head.settings
     if head.baseline != base.baseline:
-        yield _banner("baseline-moved", f"this change moves the baseline ({base.baseline} -> {head.baseline}); the base's decides")
+        yield _banner(
+            "baseline-moved",
+            f"this change moves the baseline ({base.baseline} -> {head.baseline}); the base's decides",
+        )
     if head.policy != base.policy:
-        yield _banner("policy-changed", "this change alters the policy; the base's and the new one are both applied")
+        yield _banner(
+            "policy-changed", "this change alters the policy; the base's and the new one are both applied"
+        )
     for name, arm in base.arms.items():
         other = head.arms.get(name)
         for flag in ("gate", "required"):
@@ -412,9 +431,13 @@ def _accepted(run: Run, trusted: Measurement) -> tuple[dict[tuple[str, str], str
         )
     own = [entry for entry in valid if run.base is not None and entry not in run.base.accepted]
     if own:
-        said = "; ".join(f"{entry.name}{f' ({entry.arm})' if entry.arm else ''}: {entry.reason}" for entry in own[:8])
+        said = "; ".join(
+            f"{entry.name}{f' ({entry.arm})' if entry.arm else ''}: {entry.reason}" for entry in own[:8]
+        )
         more = f"; and {len(own) - 8} more" if len(own) > 8 else ""
-        findings.append(_banner("accepted-here", f"this change accepts {len(own)} of its own losses: {said}{more}"))
+        findings.append(
+            _banner("accepted-here", f"this change accepts {len(own)} of its own losses: {said}{more}")
+        )
     return {(entry.arm or "", entry.name): entry.reason for entry in valid if entry.what == "case"}, findings
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -35,9 +36,18 @@ def project(empty_project: Project) -> Project:
 
 
 @pytest.fixture(autouse=True)
-def _own_environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _own_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """No variable of the machine that runs the tests reaches the gate."""
     for name in list(os.environ):
         if name.startswith(("GATE_", "GITHUB_")) and name not in ("GATE_GOLDEN", "GATE_SHARED_DATA"):
             monkeypatch.delenv(name)
+
+
+@pytest.fixture(autouse=True)
+def _own_modules(tmp_path: Path) -> Iterator[None]:
+    """A project's own code is imported afresh in each test, although all run in one process."""
+    before = set(sys.modules)
     yield
+    for name in set(sys.modules) - before:
+        if str(getattr(sys.modules[name], "__file__", None) or "").startswith(str(tmp_path)):
+            del sys.modules[name]

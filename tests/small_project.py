@@ -33,15 +33,30 @@ CASES: Sequence[dict[str, Any]] = (
     {"id": "q-02", "query": "E101 WidgetJam", "relevant_doc_ids": ["errors"], "kind": "exact_term"},
     {"id": "q-04", "query": "max_size", "relevant_doc_ids": ["config"], "kind": "exact_term"},
     {"id": "q-06", "query": "min_size default", "relevant_doc_ids": ["config"], "kind": "exact_term"},
-    {"id": "q-08", "query": "my widget is jammed, what now", "relevant_doc_ids": ["errors", "faq"], "kind": "semantic"},
+    {
+        "id": "q-08",
+        "query": "my widget is jammed, what now",
+        "relevant_doc_ids": ["errors", "faq"],
+        "kind": "semantic",
+    },
     {"id": "q-10", "query": "colour of the widget", "relevant_doc_ids": ["guide", "api"], "kind": "semantic"},
-    {"id": "q-12", "query": "how to free it by shaking", "relevant_doc_ids": ["api", "faq"], "kind": "semantic"},
+    {
+        "id": "q-12",
+        "query": "how to free it by shaking",
+        "relevant_doc_ids": ["api", "faq"],
+        "kind": "semantic",
+    },
     {"id": "q-01", "query": "polish", "relevant_doc_ids": ["guide"], "kind": "exact_term"},
     {"id": "q-03", "query": "nobody knows where it went", "relevant_doc_ids": ["errors"], "kind": "semantic"},
 )
 
 QA: Sequence[dict[str, Any]] = (
-    {"id": "qa-1", "question": "What does E102 mean?", "answer": "The widget is lost.", "citations": ["errors"]},
+    {
+        "id": "qa-1",
+        "question": "What does E102 mean?",
+        "answer": "The widget is lost.",
+        "citations": ["errors"],
+    },
     {"id": "qa-2", "question": "What is the default of max_size?", "answer": "40.", "citations": ["config"]},
     {"id": "qa-3", "question": "Who made the widget?", "answer": "Nobody says.", "citations": []},
 )
@@ -103,7 +118,9 @@ class Project:
         return next(case for case in self.cases if case["id"] == name)
 
     def git(self, *arguments: str) -> str:
-        done = subprocess.run(["git", *arguments], cwd=self.root, capture_output=True, text=True, check=True, env=_git_env())
+        done = subprocess.run(
+            ["git", *arguments], cwd=self.root, capture_output=True, text=True, check=True, env=_git_env()
+        )
         return done.stdout
 
     def commit(self, message: str = "change") -> str:
@@ -143,6 +160,10 @@ class Project:
 
 
 def _git_env() -> dict[str, str]:
-    who = {f"GIT_{role}_{key}": value for role in ("AUTHOR", "COMMITTER") for key, value in (("NAME", "Test"), ("EMAIL", "test@example.org"))}
+    who = {
+        f"GIT_{role}_{key}": value
+        for role in ("AUTHOR", "COMMITTER")
+        for key, value in (("NAME", "Test"), ("EMAIL", "test@example.org"))
+    }
     dates = {"GIT_AUTHOR_DATE": "2026-01-01T00:00:00Z", "GIT_COMMITTER_DATE": "2026-01-01T00:00:00Z"}
     return {**os.environ, **who, **dates, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}

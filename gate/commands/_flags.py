@@ -30,10 +30,17 @@ def add_measuring(parser: argparse.ArgumentParser) -> None:
     """All shared flags of the measuring verbs."""
     add_config(parser)
     parser.add_argument(
-        "--arm", metavar="NAME", action="append", default=None, help="only this arm; repeatable; the verdict is then partial"
+        "--arm",
+        metavar="NAME",
+        action="append",
+        default=None,
+        help="only this arm; repeatable; the verdict is then partial",
     )
     parser.add_argument(
-        "--split", choices=SPLITS, default=os.environ.get("GATE_SPLIT") or None, help="cases to measure (default: as configured)"
+        "--split",
+        choices=SPLITS,
+        default=os.environ.get("GATE_SPLIT") or None,
+        help="cases to measure (default: as configured)",
     )
     parser.add_argument(
         "--base",
@@ -41,15 +48,26 @@ def add_measuring(parser: argparse.ArgumentParser) -> None:
         default=os.environ.get("GATE_BASE") or None,
         help="compare with this commit's baseline under its rules (env GATE_BASE)",
     )
-    parser.add_argument("--against", metavar="REPORT", default=None, help="compare with a report or baseline file")
-    parser.add_argument("--no-baseline", action="store_true", help="only measure: no comparison, verdict unjudged")
+    parser.add_argument(
+        "--against", metavar="REPORT", default=None, help="compare with a report or baseline file"
+    )
+    parser.add_argument(
+        "--no-baseline", action="store_true", help="only measure: no comparison, verdict unjudged"
+    )
     add_outputs(parser)
 
 
 def add_outputs(parser: argparse.ArgumentParser) -> None:
     """--json and --markdown."""
-    parser.add_argument("--json", metavar="FILE", default=None, help="write the report as JSON ('-': standard output)")
-    parser.add_argument("--markdown", metavar="FILE", default=None, help="write the comment as Markdown ('-': standard output)")
+    parser.add_argument(
+        "--json", metavar="FILE", default=None, help="write the report as JSON ('-': standard output)"
+    )
+    parser.add_argument(
+        "--markdown",
+        metavar="FILE",
+        default=None,
+        help="write the comment as Markdown ('-': standard output)",
+    )
 
 
 def wanted_suites(args: argparse.Namespace) -> list[str] | None:

@@ -182,7 +182,9 @@ def lost_on_base(project: Project, run: Run, situation: Situation) -> frozenset[
             corpus = read_corpus(path, f"{settings.corpus} at {base.short}", settings.reader, project.root)
             where = f"{project.config.shown} at {base.short}"
             arms = {
-                name: typed_arm(arm, where, project.root) for name, arm in settings.arms.items() if ":" not in arm.type
+                name: typed_arm(arm, where, project.root)
+                for name, arm in settings.arms.items()
+                if ":" not in arm.type
             }
         except GateError:
             return frozenset()  # the base tree cannot be measured; the losses then stand as they are
@@ -221,7 +223,8 @@ def absent_suite(project: Project, name: str) -> SuiteReport:
     trusted = base.baseline
     digest = trusted.sha256() if trusted is not None else ""
     reason = next(
-        (e.reason for e in entries if e.what == "suite" and e.name == name and e.baseline_sha256 == digest), None
+        (e.reason for e in entries if e.what == "suite" and e.name == name and e.baseline_sha256 == digest),
+        None,
     )
     if reason is None:
         finding = Finding(

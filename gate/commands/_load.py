@@ -20,7 +20,7 @@ from gate.model.case import QaCase
 from gate.model.measurement import Measurement
 from gate.model.metric import Metrics
 from gate.model.page import Corpus
-from gate.model.settings import Settings, SuiteSettings
+from gate.model.settings import OpenArmSettings, OpenPolicySettings, Settings, SuiteSettings
 from gate.situation import Side
 from gate.store import accepted as accepted_store
 from gate.store import baselines, config, git
@@ -112,7 +112,11 @@ def select_suites(project: Project, wanted: Sequence[str] | None) -> list[str]:
     if not wanted:
         return list(known)
     raise_all(
-        [Problem("--suite", f"no such suite ({name!r})", did_you_mean(name, known)) for name in wanted if name not in known]
+        [
+            Problem("--suite", f"no such suite ({name!r})", did_you_mean(name, known))
+            for name in wanted
+            if name not in known
+        ]
     )
     return list(dict.fromkeys(wanted))
 
@@ -142,7 +146,9 @@ def load_suite(project: Project, name: str, args: argparse.Namespace) -> Suite:
     cases: CaseSet | None = None
     questions: tuple[QaCase, ...] | None = None
     if corpus is not None:
-        gone = {page: sha for page, sha in (trusted.pages if trusted else {}).items() if page not in corpus.by_id}
+        gone = {
+            page: sha for page, sha in (trusted.pages if trusted else {}).items() if page not in corpus.by_id
+        }
         cases = problems.attempt(lambda: _load_cases(project, head, corpus, gone))
         if head.qa is not None:
             qa = head.qa
@@ -150,6 +156,9 @@ def load_suite(project: Project, name: str, args: argparse.Namespace) -> Suite:
     if cases is not None:
         kinds = {*(case.kind for case in cases.all_cases), *(trusted.kinds if trusted else ())}
         _check_kinds(kinds, (head, rules), where, problems)
+    if too_far := [k for k in getattr(args, "sweep", None) or () if k > head.pool]:
+        what = f"is larger than the pool of {name} ({head.pool})"
+        problems.found.append(Problem(f"--sweep {too_far[0]}", what, "Raise pool in gate.toml."))
     left_out = problems.attempt(lambda: _left_out(head, args)) or ()
     problems.raise_if_any()
     assert corpus is not None
@@ -233,18 +242,30 @@ def _typed_arms(project: Project, suite: SuiteSettings, where: str, problems: Pr
 
 def typed_arm(arm: Any, where: str, root: Path | None) -> Any:
     module = registry.load("arms", arm.type, where, root)
-    return config.typed(module.Settings, arm.raw(), where)
+    _needs(module, "build", arm.type, "arm", where)
+    return config.typed(getattr(module, "Settings", OpenArmSettings), arm.raw(), where)
 
 
 def typed_policy(policy: Any, where: str, root: Path | None) -> tuple[Any, Any]:
     """(the policy's module, its own settings)."""
     place = f"{where.removesuffix(']')}.policy]"
     module = registry.load("policies", policy.rule, place, root)
-    return module, config.typed(module.Settings, policy.raw(), place)
+    _needs(module, "judge", policy.rule, "policy", place)
+    return module, config.typed(getattr(module, "Settings", OpenPolicySettings), policy.raw(), place)
+
+
+def _needs(module: Any, function: str, name: str, noun: str, where: str) -> None:
+    if not callable(getattr(module, function, None)):
+        todo = f"Name a module or class with a function '{function}'."
+        raise InputError(Problem(where, f"'{name}' is no {noun}, it has no '{function}'", todo))
 
 
 def _check_metrics(
-    metrics: Metrics, sides: Iterable[SuiteSettings], trusted: Measurement | None, where: str, problems: Problems
+    metrics: Metrics,
+    sides: Iterable[SuiteSettings],
+    trusted: Measurement | None,
+    where: str,
+    problems: Problems,
 ) -> None:
     """Every metric that decides is known, and the baseline has its scores."""
     known = [metric.ROW for metric in metrics.values()]
@@ -258,7 +279,9 @@ def _check_metrics(
             problems.found.append(Problem(place, f"the baseline has no scores for the metric {name!r}", todo))
 
 
-def _check_kinds(kinds: Iterable[str], sides: Iterable[SuiteSettings], where: str, problems: Problems) -> None:
+def _check_kinds(
+    kinds: Iterable[str], sides: Iterable[SuiteSettings], where: str, problems: Problems
+) -> None:
     """A policy that names a kind no case has would gate nothing, unseen."""
     known = set(kinds)
     place = f"{where.removesuffix(']')}.policy]"
@@ -267,16 +290,17 @@ def _check_kinds(kinds: Iterable[str], sides: Iterable[SuiteSettings], where: st
             problems.found.append(Problem(place, f"no case has the kind {name!r}", did_you_mean(name, known)))
 
 
-def _head_side(
-    project: Project, name: str, suite: SuiteSettings, compares: bool, problems: Problems
-) -> Side:
+def _head_side(project: Project, name: str, suite: SuiteSettings, compares: bool, problems: Problems) -> Side:
     if not compares:
         return Side(suite)
     baseline = None
     if is_there(project.root / suite.baseline):
         baseline = problems.attempt(
             lambda: baselines.parse(
-                read_text(inside(project.root, suite.baseline), suite.baseline), suite.baseline, name, project.metrics
+                read_text(inside(project.root, suite.baseline), suite.baseline),
+                suite.baseline,
+                name,
+                project.metrics,
             )
         )
     return Side(suite, baseline, _entries_here(project, suite.baseline, problems))
@@ -286,7 +310,10 @@ def _entries_here(project: Project, baseline: str, problems: Problems) -> tuple[
     shown = accepted_store.path_beside(baseline)
     if not is_there(project.root / shown):
         return ()
-    return problems.attempt(lambda: accepted_store.parse(read_text(inside(project.root, shown), shown), shown)) or ()
+    return (
+        problems.attempt(lambda: accepted_store.parse(read_text(inside(project.root, shown), shown), shown))
+        or ()
+    )
 
 
 def _base_side(
@@ -306,7 +333,11 @@ def _base_side(
 
     def baseline() -> Measurement | None:
         text = base.read(suite.baseline)
-        return baselines.parse(text, f"{suite.baseline} at {base.short}", name, project.metrics) if text is not None else None
+        return (
+            baselines.parse(text, f"{suite.baseline} at {base.short}", name, project.metrics)
+            if text is not None
+            else None
+        )
 
     def entries() -> tuple[Entry, ...]:
         beside = accepted_store.path_beside(suite.baseline)

@@ -36,20 +36,31 @@ class Workshop:
     _arms: dict[str, Arm] = field(default_factory=dict)
     _building: list[str] = field(default_factory=list)
 
+    @property
+    def place(self) -> str:
+        """What begins a message: the suite, or the arm that is being built."""
+        return f"{self.where.removesuffix(']')}.arms.{self._building[-1]}]" if self._building else self.where
+
     def chunks(self, chunker: str | Mapping[str, Any] | None) -> Sequence[Chunk]:
         key = json.dumps(chunker, sort_keys=True, default=str)
         if key not in self._chunks:
-            self._chunks[key] = cut(self.corpus, chunker, self.where, self.root)
+            self._chunks[key] = cut(self.corpus, chunker, self.place, self.root)
         return self._chunks[key]
 
     def arm(self, name: str) -> Arm:
         if name in self._arms:
             return self._arms[name]
         if name not in self.settings:
-            raise InputError(Problem(self.where, f"no such arm ({name!r})", did_you_mean(name, self.settings)))
+            raise InputError(
+                Problem(self.place, f"no such arm ({name!r})", did_you_mean(name, self.settings))
+            )
         if name in self._building:
             raise InputError(
-                Problem(self.where, f"arms need each other ({' -> '.join([*self._building, name])})", "Break the circle.")
+                Problem(
+                    self.where,
+                    f"arms need each other ({' -> '.join([*self._building, name])})",
+                    "Break the circle.",
+                )
             )
         self._building.append(name)
         try:
@@ -88,7 +99,9 @@ def build(workshop: Workshop, name: str) -> Arm:
 
 def label(case: Case) -> Label:
     """A case as a measurement keeps it."""
-    return Label(kind=case.kind, query=case.query, relevant=dict(case.grades), sha256=label_digest(case_key(case)))
+    return Label(
+        kind=case.kind, query=case.query, relevant=dict(case.grades), sha256=label_digest(case_key(case))
+    )
 
 
 def as_case(name: str, kept: Label) -> Case:

@@ -34,7 +34,12 @@ def check_targets(args: argparse.Namespace) -> None:
     targets = {flag: target for flag in ("json", "markdown") if (target := getattr(args, flag, None))}
     if len(targets) == 2 and len({os.path.normpath(target) for target in targets.values()}) == 1:
         what = "both want standard output" if "-" in targets.values() else "both want the same file"
-        raise InputError(Problem(f"--json, --markdown {targets['json']}", what, "Give each a file of its own."))
+        raise InputError(
+            Problem(f"--json, --markdown {targets['json']}", what, "Give each a file of its own.")
+        )
+    folder = getattr(args, "trec", None)
+    if folder and Path(folder).exists() and not Path(folder).is_dir():
+        raise InputError(Problem(f"--trec {folder}", "is a file", "Name a folder."))
     for flag, target in targets.items():
         if target == "-":
             continue

@@ -80,7 +80,9 @@ def execute(args: argparse.Namespace) -> Outcome:
     return Outcome(project, report, suites, workshops, outcome_measured)
 
 
-def read_against(project: Project, suites: Mapping[str, Suite], args: argparse.Namespace) -> dict[str, Measurement]:
+def read_against(
+    project: Project, suites: Mapping[str, Suite], args: argparse.Namespace
+) -> dict[str, Measurement]:
     """The measurements that --against names, by suite."""
     if not getattr(args, "against", None):
         return {}

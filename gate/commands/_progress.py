@@ -27,7 +27,11 @@ class Progress:
     def __call__(self) -> None:
         self._done += 1
         now = time.monotonic()
-        if now - self._started > SHOW_AFTER_SECONDS and now - self._drawn > REDRAW_SECONDS and sys.stderr.isatty():
+        if (
+            now - self._started > SHOW_AFTER_SECONDS
+            and now - self._drawn > REDRAW_SECONDS
+            and sys.stderr.isatty()
+        ):
             self._drawn = now
             share = min(self._done / self._total, 1.0)
             bar = "#" * round(share * WIDTH)

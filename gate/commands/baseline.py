@@ -31,9 +31,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="SUITE", nargs="*", help="the suites to record (default: all)")
     _flags.add_config(parser)
     parser.add_argument("--reason", metavar="TEXT", default=None, help="why cases are lowered, in one line")
-    parser.add_argument("--base", metavar="REF", default=None, help="the commit whose baseline lowered cases are told from")
     parser.add_argument(
-        "--from-report", metavar="FILE", default=None, help="take a report or candidate baseline instead of measuring"
+        "--base", metavar="REF", default=None, help="the commit whose baseline lowered cases are told from"
+    )
+    parser.add_argument(
+        "--from-report",
+        metavar="FILE",
+        default=None,
+        help="take a report or candidate baseline instead of measuring",
     )
 
 
@@ -71,7 +76,11 @@ def _measured(args: argparse.Namespace) -> dict[str, Measurement]:
     args.no_baseline, args.against, args.split, args.arm = True, None, None, None
     outcome = execute(args)
     failed = [
-        Problem(f"suite '{suite.suite}'", finding.text, "A baseline needs every case measured; nothing was written.")
+        Problem(
+            f"suite '{suite.suite}'",
+            finding.text,
+            "A baseline needs every case measured; nothing was written.",
+        )
         for suite in outcome.report.suites
         for finding in suite.findings
         if finding.level in (Level.NOT_MEASURED, Level.PARTIAL)
@@ -90,21 +99,35 @@ def _recorded(args: argparse.Namespace, project: Project) -> dict[str, Measureme
     from gate.store import reports
 
     found = reports.measurements(Path(args.from_report), args.from_report, project.metrics)
-    wanted = select_suites(project, args.suite) if args.suite else [n for n in project.config.settings.suite if n in found]
+    wanted = (
+        select_suites(project, args.suite)
+        if args.suite
+        else [n for n in project.config.settings.suite if n in found]
+    )
     missing = [name for name in wanted if name not in found]
     if missing or not wanted:
         raise InputError(
-            Problem(args.from_report, f"has no suite {', '.join(map(repr, missing)) or 'of this gate.toml'}", "Name another file.")
+            Problem(
+                args.from_report,
+                f"has no suite {', '.join(map(repr, missing)) or 'of this gate.toml'}",
+                "Name another file.",
+            )
         )
     broken = [name for name in wanted if not all(arm.complete for arm in found[name].arms.values())]
     if broken:
         raise InputError(
-            Problem(args.from_report, f"did not measure every case of {', '.join(broken)}", "Measure again first.")
+            Problem(
+                args.from_report, f"did not measure every case of {', '.join(broken)}", "Measure again first."
+            )
         )
     other = [n for n in wanted if found[n].settings != project.config.settings.suite[n].meaning]
     if other:
         raise InputError(
-            Problem(args.from_report, f"measured {', '.join(other)} under other settings than gate.toml", "Measure again.")
+            Problem(
+                args.from_report,
+                f"measured {', '.join(other)} under other settings than gate.toml",
+                "Measure again.",
+            )
         )
     return {name: found[name] for name in wanted}
 
@@ -133,7 +156,9 @@ class _Write:
             canonical.write_text(inside(root, beside), accepted.dumps(self.entries), beside)
 
 
-def _prepare(project: Project, name: str, now: Measurement, reference: str | None, reason: str | None) -> _Write:
+def _prepare(
+    project: Project, name: str, now: Measurement, reference: str | None, reason: str | None
+) -> _Write:
     from gate.errors import Problem
     from gate.model.accepted import Entry
     from gate.store.accepted import path_beside
@@ -147,7 +172,11 @@ def _prepare(project: Project, name: str, now: Measurement, reference: str | Non
     if unexplained:
         said = ", ".join(f"{case} ({arm})" for arm, case in sorted(unexplained)[:8])
         write.problems.append(
-            Problem(shown, f"{len(unexplained)} case{'s' if len(unexplained) > 1 else ''} would be lowered: {said}", f"Say why: gate baseline {name} --reason \"...\"")
+            Problem(
+                shown,
+                f"{len(unexplained)} case{'s' if len(unexplained) > 1 else ''} would be lowered: {said}",
+                f'Say why: gate baseline {name} --reason "..."',
+            )
         )
         return write
     if before is not None and lowered:
@@ -163,7 +192,9 @@ def _prepare(project: Project, name: str, now: Measurement, reference: str | Non
             for arm, case in sorted(lowered)
         }
         write.entries = (*entries.values(), *(entry for entry in recorded if entry.what != "case"))
-        write.said = f"wrote {path_beside(shown)}: {len(entries)} accepted loss{'es' if len(entries) > 1 else ''}\n"
+        write.said = (
+            f"wrote {path_beside(shown)}: {len(entries)} accepted loss{'es' if len(entries) > 1 else ''}\n"
+        )
     write.said = f"wrote {shown}: {_summary(now, before)}\n{write.said}"
     return write
 

@@ -22,7 +22,9 @@ exit codes: 0 nothing wrong; 2 something is, all of it is listed
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     _flags.add_config(parser)
-    parser.add_argument("--json", metavar="FILE", default=None, help="write the findings as JSON ('-': standard output)")
+    parser.add_argument(
+        "--json", metavar="FILE", default=None, help="write the findings as JSON ('-': standard output)"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -53,7 +55,9 @@ def run(args: argparse.Namespace) -> int:
     if args.json != "-":
         for name, one in value["suites"].items():
             kinds = ", ".join(f"{kind} {n}" for kind, n in one["kinds"].items())
-            _output.emit(f"{name}: ok. {one['pages']} pages, {one['cases']} cases in {one['split']} ({terminal(kinds)})\n")
+            _output.emit(
+                f"{name}: ok. {one['pages']} pages, {one['cases']} cases in {one['split']} ({terminal(kinds)})\n"
+            )
             for text in one["notices"]:
                 _output.emit(f"  {terminal(text)}\n")
     return 0
@@ -75,11 +79,15 @@ def describe(suite: Suite) -> dict[str, Any]:
         if n < SMALL_SAMPLE
     ]
     if suite.trusted is None:
-        notices.append(f"no baseline at {suite.settings.baseline}: record one with 'gate baseline {suite.name}'")
+        notices.append(
+            f"no baseline at {suite.settings.baseline}: record one with 'gate baseline {suite.name}'"
+        )
     else:
         changes = case_changes({case.id: label(case) for case in suite.cases.cases}, suite.trusted.cases)
         if changes:
-            notices.append(f"the cases differ from the baseline's ({changes}): refresh with 'gate baseline {suite.name}'")
+            notices.append(
+                f"the cases differ from the baseline's ({changes}): refresh with 'gate baseline {suite.name}'"
+            )
     return {
         "pages": len(suite.corpus.pages),
         "cases": len(suite.cases.cases),

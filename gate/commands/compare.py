@@ -46,7 +46,9 @@ def run(args: argparse.Namespace) -> int:
 
     _output.check_targets(args)
     if len(args.files) < 2:
-        raise InputError(Problem("gate compare", "needs at least two files", "Name the before first, then the after."))
+        raise InputError(
+            Problem("gate compare", "needs at least two files", "Name the before first, then the after.")
+        )
     metrics = load_metrics()
     files = [(name, reports.measurements(Path(name), name, metrics)) for name in args.files]
     suites = _common(files)
@@ -59,7 +61,9 @@ def run(args: argparse.Namespace) -> int:
     if len(files) > 2 and "-" not in (args.json, args.markdown):
         for suite in suites:
             k = files[0][1][suite].settings.k
-            table = render.compare_console(_systems(suite, files, metrics), k=k, colour=_output.colour(), title=suite)
+            table = render.compare_console(
+                _systems(suite, files, metrics), k=k, colour=_output.colour(), title=suite
+            )
             _output.emit(table + "\n")
     _output.write(args, report)
     return int(report.verdict.exit_code)
@@ -77,7 +81,11 @@ def _common(files: Files) -> list[str]:
     first_name, first = files[0]
     suites = [suite for suite in first if all(suite in other for _, other in files)]
     if not suites:
-        raise InputError(Problem(", ".join(name for name, _ in files), "have no suite in common", "Name files of one suite."))
+        raise InputError(
+            Problem(
+                ", ".join(name for name, _ in files), "have no suite in common", "Name files of one suite."
+            )
+        )
     problems = []
     for suite in suites:
         before = first[suite]
@@ -86,7 +94,13 @@ def _common(files: Files) -> list[str]:
             if now.settings != before.settings:
                 old, new = before.settings.model_dump(), now.settings.model_dump()
                 said = ", ".join(f"{key} {old[key]} -> {new[key]}" for key in old if old[key] != new[key])
-                problems.append(Problem(name, f"measured under other settings than {first_name} ({said})", "Measure both alike."))
+                problems.append(
+                    Problem(
+                        name,
+                        f"measured under other settings than {first_name} ({said})",
+                        "Measure both alike.",
+                    )
+                )
             elif now.cases_version != before.cases_version:
                 problems.append(
                     Problem(
@@ -126,7 +140,9 @@ def _pair(
     run = Run(suite, Side(settings), now)
     module, policy = typed_policy(settings.policy, "--rule", None)
     findings = [*unmeasured(run), *_unpaired(was, now, pairs)]
-    findings += [finding for name, arm in arms.items() if arm.n for finding in module.judge(name, arm, policy)]
+    findings += [
+        finding for name, arm in arms.items() if arm.n for finding in module.judge(name, arm, policy)
+    ]
     situation = Situation((), arms, pages=context.pages)
     report = suite_report(
         now,
@@ -148,7 +164,10 @@ def _settings(measurement: Measurement, rule: str) -> SuiteSettings:
         corpus="(from a file)",
         cases=("(from a file)",),
         baseline="(from a file)",
-        arms={name: OpenArmSettings(type=str(arm.settings.get("type", "recorded"))) for name, arm in measurement.arms.items()},
+        arms={
+            name: OpenArmSettings(type=str(arm.settings.get("type", "recorded")))
+            for name, arm in measurement.arms.items()
+        },
         policy=OpenPolicySettings(rule=rule),
         **measurement.settings.model_dump(),
     )
@@ -166,9 +185,16 @@ def _unpaired(before: Measurement, now: Measurement, pairs: Sequence[tuple[str, 
     from gate.model.verdict import Finding, Level
 
     for name in before.arms.keys() - {old for old, _ in pairs}:
-        yield Finding(level=Level.INVALID, code="arm-absent", arm=name, text=f"the arm '{name}' is only in the first file")
+        yield Finding(
+            level=Level.INVALID,
+            code="arm-absent",
+            arm=name,
+            text=f"the arm '{name}' is only in the first file",
+        )
     for name in now.arms.keys() - {new for _, new in pairs}:
-        yield Finding(level=Level.NOTICE, code="arm-new", arm=name, text=f"the arm '{name}' is not in the first file")
+        yield Finding(
+            level=Level.NOTICE, code="arm-new", arm=name, text=f"the arm '{name}' is not in the first file"
+        )
 
 
 def _systems(suite: str, files: Files, metrics: Metrics) -> list[tuple[str, ArmReport]]:

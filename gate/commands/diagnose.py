@@ -24,9 +24,15 @@ exit codes: 0 measured; 2 invalid input; 3 not measured
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     _flags.add_config(parser)
-    parser.add_argument("--arm", metavar="NAME", action="append", default=None, help="only this arm; repeatable")
-    parser.add_argument("--context", metavar="N", type=_positive, default=None, help="another number of chunks in the prompt")
-    parser.add_argument("--json", metavar="FILE", default=None, help="write the buckets as JSON ('-': standard output)")
+    parser.add_argument(
+        "--arm", metavar="NAME", action="append", default=None, help="only this arm; repeatable"
+    )
+    parser.add_argument(
+        "--context", metavar="N", type=_positive, default=None, help="another number of chunks in the prompt"
+    )
+    parser.add_argument(
+        "--json", metavar="FILE", default=None, help="write the buckets as JSON ('-': standard output)"
+    )
 
 
 def _positive(text: str) -> int:
@@ -49,13 +55,21 @@ def run(args: argparse.Namespace) -> int:
     outcome = execute(args)
     measured = {name: one.now for name, one in outcome.measured.items() if one.now.qa_version is not None}
     if not measured:
-        raise InputError(Problem(outcome.project.config.shown, "no suite has QA gold", "Add qa = \"...jsonl\" to a suite."))
+        raise InputError(
+            Problem(outcome.project.config.shown, "no suite has QA gold", 'Add qa = "...jsonl" to a suite.')
+        )
     wide = [n for n, m in measured.items() if args.context and args.context > m.settings.pool]
     if wide:
         raise InputError(
-            Problem(f"--context {args.context}", f"is larger than the pool of {', '.join(wide)}", "Raise pool in gate.toml.")
+            Problem(
+                f"--context {args.context}",
+                f"is larger than the pool of {', '.join(wide)}",
+                "Raise pool in gate.toml.",
+            )
         )
-    value = {name: _suite(one, outcome.measured[name].unanswerable, args.context) for name, one in measured.items()}
+    value = {
+        name: _suite(one, outcome.measured[name].unanswerable, args.context) for name, one in measured.items()
+    }
     if args.json:
         text = canonical.dumps({"suites": value}, sort=False)
         if args.json == "-":
@@ -74,7 +88,9 @@ def _suite(measurement: Measurement, unanswerable: int, context: int | None) -> 
         "pool": measurement.settings.pool,
         "other_context": context,
         "unanswerable": unanswerable,
-        "arms": {name: _arm(arm, measurement.settings.context, context) for name, arm in measurement.arms.items()},
+        "arms": {
+            name: _arm(arm, measurement.settings.context, context) for name, arm in measurement.arms.items()
+        },
     }
 
 
@@ -108,10 +124,14 @@ def _lines(value: Mapping[str, Any]) -> Iterator[str]:
             yield f"  {name}: {_counted(arm['counts'])}\n"
             for question, bucket in arm["questions"].items():
                 if bucket != "reached_context":
-                    at = ", ".join(f"{page} at {position or 'none'}" for page, position in arm["at"][question].items())
+                    at = ", ".join(
+                        f"{page} at {position or 'none'}" for page, position in arm["at"][question].items()
+                    )
                     yield f"    {terminal(question)} {bucket} ({terminal(at)})\n"
             for question in arm["partial"]:
-                at = ", ".join(f"{page} at {position or 'none'}" for page, position in arm["at"][question].items())
+                at = ", ".join(
+                    f"{page} at {position or 'none'}" for page, position in arm["at"][question].items()
+                )
                 yield f"    {terminal(question)} partial ({terminal(at)})\n"
             for question, reason in arm["failed"].items():
                 yield f"    {terminal(question)} not measured: {terminal(reason)}\n"

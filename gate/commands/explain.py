@@ -29,10 +29,18 @@ TERMS_SHOWN = 6
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("case", metavar="CASE", help="the id of a case, of any split")
     _flags.add_config(parser)
-    parser.add_argument("--arm", metavar="NAME", action="append", default=None, help="only this arm; repeatable")
-    parser.add_argument("--base", metavar="REF", default=None, help="take the ranks before from this commit's baseline")
-    parser.add_argument("--against", metavar="REPORT", default=None, help="take them from a report or baseline file")
-    parser.add_argument("--json", metavar="FILE", default=None, help="write it as JSON ('-': standard output)")
+    parser.add_argument(
+        "--arm", metavar="NAME", action="append", default=None, help="only this arm; repeatable"
+    )
+    parser.add_argument(
+        "--base", metavar="REF", default=None, help="take the ranks before from this commit's baseline"
+    )
+    parser.add_argument(
+        "--against", metavar="REPORT", default=None, help="take them from a report or baseline file"
+    )
+    parser.add_argument(
+        "--json", metavar="FILE", default=None, help="write it as JSON ('-': standard output)"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -71,7 +79,9 @@ def explain(project: Project, suite: Suite, case: Case, before: Measurement | No
     """The pool of `case` under every arm of the suite, as plain values."""
     from gate.commands._measure import Workshop, build
 
-    workshop = Workshop(suite.corpus, suite.arms, f"{project.config.shown} [suite.{suite.name}]", project.root)
+    workshop = Workshop(
+        suite.corpus, suite.arms, f"{project.config.shown} [suite.{suite.name}]", project.root
+    )
     return {
         "suite": suite.name,
         "case": case.id,
@@ -175,6 +185,10 @@ def _contributions(arm: Mapping[str, Any]) -> Iterator[str]:
     if shown:
         yield "  term contributions\n"
     for page in shown:
-        terms = sorted((t for t in page["terms"] if t["contribution"]), key=lambda term: -term["contribution"])
-        said = ", ".join(f"{t['term']} {t['contribution']:.3f} (tf {t['tf']}, df {t['df']})" for t in terms[:TERMS_SHOWN])
+        terms = sorted(
+            (t for t in page["terms"] if t["contribution"]), key=lambda term: -term["contribution"]
+        )
+        said = ", ".join(
+            f"{t['term']} {t['contribution']:.3f} (tf {t['tf']}, df {t['df']})" for t in terms[:TERMS_SHOWN]
+        )
         yield f"{'*' if page['relevant'] else ' '}   {terminal(page['chunk'])}: {terminal(said) or 'none'}\n"

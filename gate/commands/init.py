@@ -22,7 +22,9 @@ STARTER_CASES = 4
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folder", metavar="FOLDER", nargs="?", default=".", help="the repository (default: this folder)")
+    parser.add_argument(
+        "folder", metavar="FOLDER", nargs="?", default=".", help="the repository (default: this folder)"
+    )
     parser.add_argument("--corpus", metavar="PATH", default=None, help="the pages, relative to FOLDER")
     parser.add_argument("--suite", metavar="NAME", default="docs", help="the suite's name (default: docs)")
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
@@ -87,7 +89,9 @@ def _find_corpus(root: Path) -> str:
         return "docs"
     best = max(counts, key=lambda name: counts[name], default=None)
     if best is None or not counts[best]:
-        raise InputError(Problem(str(root), "no folder with Markdown pages", "Name the pages with --corpus PATH."))
+        raise InputError(
+            Problem(str(root), "no folder with Markdown pages", "Name the pages with --corpus PATH.")
+        )
     return best
 
 
@@ -95,6 +99,11 @@ def starter_cases(corpus: Corpus) -> list[dict[str, object]]:
     """A few cases that hold on the first day: the titles of pages, asked for these pages. Even ids: the test split."""
     titled = [page for page in corpus.pages if page.title.strip()] or list(corpus.pages)
     return [
-        {"id": f"q-{2 * number:03}", "query": page.title or page.doc_id, "relevant_doc_ids": [page.doc_id], "kind": "exact_term"}
+        {
+            "id": f"q-{2 * number:03}",
+            "query": page.title or page.doc_id,
+            "relevant_doc_ids": [page.doc_id],
+            "kind": "exact_term",
+        }
         for number, page in enumerate(titled[:STARTER_CASES], 1)
     ]

@@ -25,8 +25,12 @@ exit codes: 0 pass, partial or unjudged; 1 regression; 2 invalid input; 3 not me
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     _flags.add_measuring(parser)
-    parser.add_argument("--sweep", metavar="K,K,...", type=ks, default=(), help="also show every metric at these k")
-    parser.add_argument("--trec", metavar="FOLDER", default=None, help="write TREC runs and qrels into this folder")
+    parser.add_argument(
+        "--sweep", metavar="K,K,...", type=ks, default=(), help="also show every metric at these k"
+    )
+    parser.add_argument(
+        "--trec", metavar="FOLDER", default=None, help="write TREC runs and qrels into this folder"
+    )
 
 
 def ks(text: str) -> tuple[int, ...]:
@@ -36,7 +40,9 @@ def ks(text: str) -> tuple[int, ...]:
     except ValueError:
         values = ()
     if not values or min(values) < 1:
-        raise argparse.ArgumentTypeError(f"not a list of whole numbers from 1 on ({text!r}), for example 1,3,5,10")
+        raise argparse.ArgumentTypeError(
+            f"not a list of whole numbers from 1 on ({text!r}), for example 1,3,5,10"
+        )
     return values
 
 

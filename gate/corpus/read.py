@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gate import registry
 from gate.errors import InputError, Problem, did_you_mean
 from gate.model.page import Chunk, Corpus, Page
-from gate.store.text import missing, told, unreadable
+from gate.store.text import missing, read_bytes, told, unreadable
 
 if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
@@ -31,8 +31,11 @@ def read_corpus(path: Path, shown: str, reader: str | None = None, root: Path | 
     try:
         if not path.exists():
             raise InputError(missing(path, shown))
+        special = not (path.is_file() or path.is_dir())
     except OSError as fault:
         raise InputError(unreadable(shown, fault)) from fault
+    if special:
+        read_bytes(path, shown)  # says what it is: a device, a pipe
     if reader is None:
         reader = _reader_for(path, shown)
     module = registry.load("readers", reader, shown, root)

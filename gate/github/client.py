@@ -54,7 +54,9 @@ class Review(Frozen):
 class GitHubClient:
     """One repository, as one token sees it."""
 
-    def __init__(self, token: str, repository: str, api_url: str, sleep: Callable[[float], None] = time.sleep) -> None:
+    def __init__(
+        self, token: str, repository: str, api_url: str, sleep: Callable[[float], None] = time.sleep
+    ) -> None:
         from github import Auth, Github
 
         self._token = token
@@ -84,7 +86,9 @@ class GitHubClient:
 
     def open_pulls(self, head_owner: str, head_branch: str) -> list[PullState]:
         """The open pull requests of one branch."""
-        found = self._try(lambda: list(self._repository.get_pulls(state="open", head=f"{head_owner}:{head_branch}")))
+        found = self._try(
+            lambda: list(self._repository.get_pulls(state="open", head=f"{head_owner}:{head_branch}"))
+        )
         return [_pull(pull) for pull in found]
 
     def parents(self, sha: str) -> list[str]:
@@ -97,7 +101,9 @@ class GitHubClient:
         return [_remark(comment) for comment in found]
 
     def create_comment(self, number: int, body: str) -> Remark:
-        return _remark(self._try(lambda: self._repository.get_issue(number).create_comment(body), writes=True))
+        return _remark(
+            self._try(lambda: self._repository.get_issue(number).create_comment(body), writes=True)
+        )
 
     def update_comment(self, number: int, comment: int, body: str) -> Remark:
         def edit() -> Any:
@@ -113,11 +119,18 @@ class GitHubClient:
     def reviews(self, number: int) -> list[Review]:
         """Every review, oldest first."""
         found = self._try(lambda: list(self._repository.get_pull(number).get_reviews()))
-        return [Review(author=one.user.login if one.user else "", state=one.state, commit=one.commit_id or "") for one in found]
+        return [
+            Review(author=one.user.login if one.user else "", state=one.state, commit=one.commit_id or "")
+            for one in found
+        ]
 
     def may_write(self, login: str) -> bool:
         """Whether a person has write access to the repository."""
-        return self._try(lambda: self._repository.get_collaborator_permission(login)) in ("admin", "maintain", "write")
+        return self._try(lambda: self._repository.get_collaborator_permission(login)) in (
+            "admin",
+            "maintain",
+            "write",
+        )
 
     def _try(self, action: Callable[[], T], *, writes: bool = False) -> T:
         """Run one call with bounded retries. A write that may have happened (no answer, 5xx) is not repeated."""
@@ -149,12 +162,18 @@ class _Fault:
 
     @property
     def text(self) -> str:
-        return f"GitHub answered {self.status}: {self.message}" if self.status else f"GitHub gave {self.message}"
+        return (
+            f"GitHub answered {self.status}: {self.message}" if self.status else f"GitHub gave {self.message}"
+        )
 
 
 def _answer(status: int, data: Any, headers: dict[str, str] | None) -> _Fault:
     message = data.get("message") if isinstance(data, dict) else data
-    return _Fault(status, str(message or "no reason given"), {key.lower(): value for key, value in (headers or {}).items()})
+    return _Fault(
+        status,
+        str(message or "no reason given"),
+        {key.lower(): value for key, value in (headers or {}).items()},
+    )
 
 
 def _wait(fault: _Fault, attempt: int, *, writes: bool) -> float | None:
@@ -175,7 +194,10 @@ def _wait(fault: _Fault, attempt: int, *, writes: bool) -> float | None:
 
 def _remark(comment: Any) -> Remark:
     return Remark(
-        id=comment.id, author=comment.user.login if comment.user else "", body=comment.body or "", url=comment.html_url or ""
+        id=comment.id,
+        author=comment.user.login if comment.user else "",
+        body=comment.body or "",
+        url=comment.html_url or "",
     )
 
 

@@ -31,7 +31,13 @@ class Stamp(Frozen):
 
     def line(self) -> str:
         """The marker: an HTML comment on one line, in which no value can end it."""
-        values = {"suite": self.suite, "key": self.key, "head": self.head, "run": self.run, "attempt": self.attempt}
+        values = {
+            "suite": self.suite,
+            "key": self.key,
+            "head": self.head,
+            "run": self.run,
+            "attempt": self.attempt,
+        }
         said = " ".join(f"{name}={_encoded(str(value))}" for name, value in values.items())
         return f"<!-- retrieval-gate {said} -->"
 
@@ -118,7 +124,14 @@ class Decision(Frozen):
 
 
 def decide(
-    existing: Remark | None, body: str, stamp: Stamp, when: When, verdict: Verdict, *, changed: bool, current_head: str
+    existing: Remark | None,
+    body: str,
+    stamp: Stamp,
+    when: When,
+    verdict: Verdict,
+    *,
+    changed: bool,
+    current_head: str,
 ) -> Decision:
     """What to do, from what stands there now. `changed`: some case, question or finding differs from the baseline."""
     if current_head != stamp.head:

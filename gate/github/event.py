@@ -202,7 +202,9 @@ def plan(event: Event, mode: Mode) -> Plan:
     if event.name == "merge_group":
         return Plan(activity=Activity.MEASURE, why="a merge queue entry is held against the queue's base")
     seeds = event.name in ("push", "schedule") and event.ref == f"refs/heads/{event.default_branch}"
-    return Plan(activity=Activity.MEASURE, seeds_cache=seeds, why="the work tree is held against its own baseline")
+    return Plan(
+        activity=Activity.MEASURE, seeds_cache=seeds, why="the work tree is held against its own baseline"
+    )
 
 
 def _pull_why(event: Event) -> str:
@@ -213,10 +215,14 @@ def _pull_why(event: Event) -> str:
 
 def _comment(event: Event) -> Plan:
     if event.name != "workflow_run" or event.finished is None:
-        return _refused(f"mode 'comment' belongs to workflow_run, not to {event.name or 'a run outside GitHub'}")
+        return _refused(
+            f"mode 'comment' belongs to workflow_run, not to {event.name or 'a run outside GitHub'}"
+        )
     if event.finished.event != "pull_request":
         return _refused(f"the finished run was not for a pull request but for {event.finished.event}")
-    return Plan(activity=Activity.COMMENT, comments=True, why="posts what a fork's own run measured, not verified")
+    return Plan(
+        activity=Activity.COMMENT, comments=True, why="posts what a fork's own run measured, not verified"
+    )
 
 
 def _refused(why: str) -> Plan:

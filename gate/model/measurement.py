@@ -114,7 +114,12 @@ class Measurement(Frozen):
     arms: dict[str, ArmMeasurement]
 
     model_config = ConfigDict(
-        frozen=True, extra="forbid", strict=True, allow_inf_nan=False, populate_by_name=True, serialize_by_alias=True
+        frozen=True,
+        extra="forbid",
+        strict=True,
+        allow_inf_nan=False,
+        populate_by_name=True,
+        serialize_by_alias=True,
     )
 
     @property

@@ -149,7 +149,12 @@ class Report(Frozen):
     """The whole run; the worst verdict of its suites is the run's."""
 
     model_config = ConfigDict(
-        frozen=True, extra="forbid", strict=True, allow_inf_nan=False, populate_by_name=True, serialize_by_alias=True
+        frozen=True,
+        extra="forbid",
+        strict=True,
+        allow_inf_nan=False,
+        populate_by_name=True,
+        serialize_by_alias=True,
     )
 
     schema_name: Literal["retrieval-gate/report/1"] = Field(default=REPORT_SCHEMA, alias="schema")

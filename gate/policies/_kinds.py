@@ -33,7 +33,9 @@ def fallen_kinds(
                 lost = tuple(
                     move.id
                     for move in comparison.lost
-                    if move.kind == kind and not move.accepted and move.scores[metric][1] < move.scores[metric][0]
+                    if move.kind == kind
+                    and not move.accepted
+                    and move.scores[metric][1] < move.scores[metric][0]
                 )
                 found.append(
                     Finding(

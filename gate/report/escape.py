@@ -83,7 +83,8 @@ _LIVE = re.compile(
     re.IGNORECASE,
 )
 _UNDERSCORE = re.compile(r"(?<![0-9A-Za-z_])_|_(?![0-9A-Za-z_])|(?<=_)_|_(?=_)")
-_START = re.compile(r"^(?:[-+=#:]|\d{1,9}(?=[.)]))")
+# What is a mark at the start of a line, or at the end of a heading.
+_EDGE = re.compile(r"^(?:[-+=#:]|[0-9]{1,9}(?=[.)]))|#+$")
 
 
 def plain(text: str, limit: int = PLAIN_LIMIT) -> str:
@@ -96,11 +97,11 @@ def plain(text: str, limit: int = PLAIN_LIMIT) -> str:
         return EMPTY
     live = _LIVE.sub(lambda match: match.group() + _ZERO_WIDTH, shown)
     escaped = "".join(_ENTITIES.get(char, char) for char in live)
-    return _START.sub(_inert_start, _UNDERSCORE.sub("&#95;", escaped))
+    return _EDGE.sub(_inert, _UNDERSCORE.sub("&#95;", escaped))
 
 
-def _inert_start(match: re.Match[str]) -> str:
+def _inert(match: re.Match[str]) -> str:
     text = match.group()
     if text.isdecimal():
         return f"&#{ord(text[0])};{text[1:]}"
-    return f"&#{ord(text)};"
+    return f"&#{ord(text[0])};" * len(text)

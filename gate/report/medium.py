@@ -43,6 +43,10 @@ class Medium(Protocol):
         """A sentence or a word that quotes data."""
         ...
 
+    def command(self, text: str) -> str:
+        """Something to type, in a line of text."""
+        ...
+
     def strong(self, text: str) -> str:
         """Escaped text that must be seen."""
         ...
@@ -70,6 +74,9 @@ class Markdown:
     def plain(self, text: str, limit: int = escape.PLAIN_LIMIT) -> str:
         return escape.plain(text, limit)
 
+    def command(self, text: str) -> str:
+        return escape.code(text)
+
     def strong(self, text: str) -> str:
         return f"**{text}**"
 
@@ -94,6 +101,9 @@ class Terminal:
 
     def plain(self, text: str, limit: int = escape.PLAIN_LIMIT) -> str:
         return escape.terminal(text, limit)
+
+    def command(self, text: str) -> str:
+        return f"'{escape.terminal(text)}'"
 
     def strong(self, text: str) -> str:
         return text

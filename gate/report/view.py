@@ -70,5 +70,5 @@ def _resolved(verdict: Verdict, previous: Verdict | None) -> str:
 def _next_step(suite: SuiteReport, medium: Medium) -> str:
     if suite.verdict is not Verdict.REGRESSION or " " in suite.suite:
         return ""
-    command = medium.code(f"gate baseline {suite.suite}", 100)
+    command = medium.command(f"gate baseline {suite.suite}")
     return f"If a loss is meant, {command} records it as accepted, with a reason that a reviewer reads."

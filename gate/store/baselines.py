@@ -47,7 +47,11 @@ def parse(text: str, shown: str, suite: str, metrics: Metrics) -> Measurement:
         ) from None
     if measurement.suite != suite:
         raise InputError(
-            Problem(shown, f"recorded for the suite {told(value.get('suite'))}, not for '{suite}'", _refresh(suite))
+            Problem(
+                shown,
+                f"recorded for the suite {told(value.get('suite'))}, not for '{suite}'",
+                _refresh(suite),
+            )
         )
     faults = inconsistencies(measurement, metrics)
     if faults:
@@ -103,8 +107,12 @@ def inconsistencies(measurement: Measurement, metrics: Metrics) -> list[str]:
             continue
         faults += _row_faults(arm_name, arm, measurement, metrics, everywhere)
         for name, question in arm.questions.items():
-            if question.bucket in OFFLINE and question.bucket != bucket(question.at, measurement.settings.context):
-                faults.append(f"arm '{arm_name}', question '{name}': the bucket does not follow from the positions")
+            if question.bucket in OFFLINE and question.bucket != bucket(
+                question.at, measurement.settings.context
+            ):
+                faults.append(
+                    f"arm '{arm_name}', question '{name}': the bucket does not follow from the positions"
+                )
     return faults
 
 

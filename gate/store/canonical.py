@@ -89,5 +89,7 @@ def write_text(path: Path, text: str, shown: str) -> None:
             raise
     except OSError as fault:
         raise InputError(
-            Problem(shown, f"cannot be written ({fault.strerror or fault})", "Choose a place you can write to.")
+            Problem(
+                shown, f"cannot be written ({fault.strerror or fault})", "Choose a place you can write to."
+            )
         ) from fault

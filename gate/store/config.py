@@ -57,7 +57,11 @@ def _in_folder(folder: Path) -> Path | None:
 
 def _both() -> InputError:
     return InputError(
-        Problem(PYPROJECT, "both gate.toml and [tool.gate] are present", "Keep one of them, so that nobody reads the other.")
+        Problem(
+            PYPROJECT,
+            "both gate.toml and [tool.gate] are present",
+            "Keep one of them, so that nobody reads the other.",
+        )
     )
 
 
@@ -73,7 +77,7 @@ def _tool_table(table: Mapping[str, Any]) -> Any:
 
 def load(path: Path) -> Config:
     """Read one config file, or the one in a folder, whole. Every problem in it is reported at once."""
-    if path.is_dir():
+    if os.path.isdir(path):  # noqa: PTH112 - unlike Path.is_dir, no fault for a name too long
         found = _in_folder(path)
         if found is None:
             what = "this folder has no gate.toml and no [tool.gate] in a pyproject.toml"
@@ -138,7 +142,9 @@ def _check_suite(name: str, suite: SuiteSettings, shown: str) -> list[Problem]:
     where = f"{shown} [suite.{name}]"
     problems = []
     if suite.k > suite.pool:
-        problems.append(Problem(where, f"k is larger than the pool ({suite.k} > {suite.pool})", "Raise pool or lower k."))
+        problems.append(
+            Problem(where, f"k is larger than the pool ({suite.k} > {suite.pool})", "Raise pool or lower k.")
+        )
     if suite.context > suite.pool:
         problems.append(
             Problem(
@@ -151,9 +157,13 @@ def _check_suite(name: str, suite: SuiteSettings, shown: str) -> list[Problem]:
         problems.append(Problem(where, "a case file is listed twice in 'cases'", "List each file once."))
     if not any(arm.gate for arm in suite.arms.values()):
         problems.append(Problem(where, "no arm has gate = true", "A suite needs an arm that decides."))
-    if not any(arm.gate and arm.required for arm in suite.arms.values()):
+    elif not any(arm.gate and arm.required for arm in suite.arms.values()):
         problems.append(
-            Problem(where, "no gated arm is required", "Let at least one gated arm be required, or nothing may be measured.")
+            Problem(
+                where,
+                "no gated arm is required",
+                "Let at least one gated arm be required, or nothing may be measured.",
+            )
         )
     return problems
 

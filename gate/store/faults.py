@@ -69,6 +69,8 @@ def explain(
     wanted: dict[_Place, list[tuple[str, str]]] = {}
     values: dict[_Place, Any] = {}
     for error in fault.errors(include_url=False):
+        if error["type"] == "too_short" and error["input"]:
+            continue  # nothing is left since what was there is wrong, and reported
         place = _place(error["loc"], raw)
         kind = _ALIKE.get(error["type"], error["type"])
         if kind in _WANTED:  # each member of a union complains of its own
@@ -103,10 +105,15 @@ def _said(error: Any, kind: str, name: str, known: Sequence[str]) -> tuple[str, 
         return f"{name} is empty", "Name at least one."
     if kind == "literal_error":
         options = re.findall(r"'([^']*)'", context["expected"])
-        return f"{name} cannot be {told(value)}", did_you_mean(value if isinstance(value, str) else "", options)
+        return f"{name} cannot be {told(value)}", did_you_mean(
+            value if isinstance(value, str) else "", options
+        )
     if kind in _BOUNDS:
         word, bound = _BOUNDS[kind]
-        return f"{name} is {word} {context[bound]:g} ({told(value)})", f"Write {context[bound]:g} or {_BEYOND[bound]}."
+        return (
+            f"{name} is {word} {context[bound]:g} ({told(value)})",
+            f"Write {context[bound]:g} or {_BEYOND[bound]}.",
+        )
     if kind == "finite_number":
         return f"{name} is not a finite number ({told(value)})", "Write a number such as 0.5."
     if kind == "value_error":
@@ -133,8 +140,6 @@ def _place(loc: Loc, raw: Any) -> _Place:
                 item = step + 1
         else:
             break
-    if loc and loc[-1] == "[key]":
-        keys.append("")
     return _Place(tuple(keys[:-1]), keys[-1] if keys else "", entry, item)
 
 
@@ -150,4 +155,6 @@ def _keys(model: type[BaseModel], loc: Loc) -> list[str]:
             current = current.model_fields[str(step)].annotation
         else:
             return []
-    return sorted(current.model_fields) if isinstance(current, type) and issubclass(current, BaseModel) else []
+    return (
+        sorted(current.model_fields) if isinstance(current, type) and issubclass(current, BaseModel) else []
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -92,8 +92,18 @@ class Base(NamedTuple):
             _git(self.top, "read-tree", self.commit, index=index)
             _git(self.top, "add", "--all", "--", inside, check=False, index=index)
             done = _git(
-                self.top, "diff", "--cached", "-M50%", "--diff-filter=R", "--name-status", "-z", self.commit, "--", inside,
-                check=False, index=index,
+                self.top,
+                "diff",
+                "--cached",
+                "-M50%",
+                "--diff-filter=R",
+                "--name-status",
+                "-z",
+                self.commit,
+                "--",
+                inside,
+                check=False,
+                index=index,
             )
         parts = done.stdout.decode("utf-8", "replace").split("\0")
         pairs = zip(parts[1::3], parts[2::3], strict=False)
@@ -127,10 +137,14 @@ def open_base(folder: Path, ref: str) -> Base:
     if done.returncode != 0:
         raise InputError(_no_repository(where, _said(done)))
     top = Path(os.fsdecode(done.stdout).rstrip("\n"))
-    found = _git(top, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}", check=False)
+    found = _git(
+        top, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}", check=False
+    )
     if found.returncode != 0:
         raise InputError(
-            Problem(where, "git knows no such commit here", f"Fetch it first, for example: git fetch origin {ref}")
+            Problem(
+                where, "git knows no such commit here", f"Fetch it first, for example: git fetch origin {ref}"
+            )
         )
     prefix = folder.resolve().relative_to(top.resolve()).as_posix()
     return Base(top, found.stdout.decode().strip(), "" if prefix == "." else prefix)
@@ -138,11 +152,49 @@ def open_base(folder: Path, ref: str) -> Base:
 
 def _no_repository(where: str, said: str) -> Problem:
     if "not a git repository" in said:
-        return Problem(where, "this folder is in no git repository", "Leave --base out to use the files here.")
+        return Problem(
+            where, "this folder is in no git repository", "Leave --base out to use the files here."
+        )
     if "dubious ownership" in said:
         todo = "Trust it: git config --global --add safe.directory FOLDER."
         return Problem(where, "git does not trust this repository, since another user owns it", todo)
     return Problem(where, f"git cannot read this repository ({said})", "Run 'git status' here to see why.")
+
+
+def parents(folder: Path, commit: str) -> list[str]:
+    """The parents of a commit as this checkout knows them; empty where it is unknown or at a shallow edge."""
+    done = _git(folder, "rev-list", "--parents", "--max-count=1", "--end-of-options", commit, check=False)
+    return done.stdout.decode().split()[1:] if done.returncode == 0 else []
+
+
+def merge_base(folder: Path, one: str, other: str) -> str | None:
+    """The best common ancestor of two commits, None where this checkout does not reach it."""
+    done = _git(folder, "merge-base", "--end-of-options", one, other, check=False)
+    return done.stdout.decode().strip() or None if done.returncode == 0 else None
+
+
+def is_shallow(folder: Path) -> bool:
+    """Whether this checkout lacks history."""
+    return _git(folder, "rev-parse", "--is-shallow-repository", check=False).stdout.strip() == b"true"
+
+
+def has(folder: Path, commit: str) -> bool:
+    """Whether this checkout holds the commit."""
+    return _git(folder, "cat-file", "-e", f"{commit}^{{commit}}", check=False).returncode == 0
+
+
+def fetch(folder: Path, commit: str, depth: int, header: str | None = None) -> bool:
+    """Fetch one commit from origin with `depth` commits of history. `header` is an HTTP header with the credentials;
+    it travels in the environment, so that no process list and no config file holds it.
+    """
+    credentials = {}
+    if header is not None:
+        credentials = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "http.extraHeader", "GIT_CONFIG_VALUE_0": header}
+    done = _git(
+        folder, "fetch", "--no-tags", "--no-recurse-submodules", f"--depth={depth}", "origin", commit,
+        check=False, more=credentials,
+    )  # fmt: skip
+    return done.returncode == 0
 
 
 def head(folder: Path) -> Base | None:
@@ -175,26 +227,56 @@ def _said(done: subprocess.CompletedProcess[bytes]) -> str:
 
 
 def _git(
-    folder: Path, *arguments: str, check: bool = True, index: str | None = None, stdin: bytes = b""
+    folder: Path,
+    *arguments: str,
+    check: bool = True,
+    index: str | None = None,
+    stdin: bytes = b"",
+    more: Mapping[str, str] | None = None,
 ) -> CompletedProcess[bytes]:
     import subprocess
 
     environment = {
-        name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name == "GIT_SSL_CAINFO"
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("GIT_") or name == "GIT_SSL_CAINFO"
     }
-    environment |= {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C.UTF-8", "GIT_NO_REPLACE_OBJECTS": "1", "GIT_LITERAL_PATHSPECS": "1"}
+    environment |= {
+        "GIT_TERMINAL_PROMPT": "0",
+        "LC_ALL": "C.UTF-8",
+        "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_LITERAL_PATHSPECS": "1",
+    }
+    environment |= more or {}
     if index is not None:
         environment["GIT_INDEX_FILE"] = index
-    command: Sequence[str] = ("git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", *arguments)
+    command: Sequence[str] = (
+        "git",
+        "-c",
+        "core.fsmonitor=false",
+        "-c",
+        "core.hooksPath=/dev/null",
+        *arguments,
+    )
     try:
         done = subprocess.run(  # noqa: S603 - fixed program, arguments checked by the callers
-            command, cwd=folder, env=environment, input=stdin, capture_output=True, timeout=TIMEOUT_SECONDS, check=False
+            command,
+            cwd=folder,
+            env=environment,
+            input=stdin,
+            capture_output=True,
+            timeout=TIMEOUT_SECONDS,
+            check=False,
         )
     except subprocess.TimeoutExpired as fault:
         what = f"'git {arguments[0]}' did not end within {TIMEOUT_SECONDS} s"
         raise InputError(Problem("git", what, "Run it by hand to see why.")) from fault
     except OSError as fault:
-        raise InputError(Problem("git", f"could not be run ({fault})", "Install git, or leave --base out.")) from fault
+        raise InputError(
+            Problem("git", f"could not be run ({fault})", "Install git, or leave --base out.")
+        ) from fault
     if check and done.returncode != 0:
-        raise InputError(Problem("git", f"'git {arguments[0]}' failed ({_said(done)})", "Run it by hand to see why."))
+        raise InputError(
+            Problem("git", f"'git {arguments[0]}' failed ({_said(done)})", "Run it by hand to see why.")
+        )
     return done

@@ -28,7 +28,11 @@ def parse(text: str, shown: str) -> Report:
         first = fault.errors()[0]
         place = ".".join(str(part) for part in first["loc"]) or "top"
         raise InputError(
-            Problem(shown, f"not a report this version can read ({place}: {first['msg']})", "Write one with 'gate run --json'.")
+            Problem(
+                shown,
+                f"not a report this version can read ({place}: {first['msg']})",
+                "Write one with 'gate run --json'.",
+            )
         ) from None
 
 
@@ -44,6 +48,9 @@ def measurements(path: Path, shown: str, metrics: Metrics) -> dict[str, Measurem
     if family != REPORT_SCHEMA.rpartition("/")[0]:
         what = f"neither a report nor a baseline (schema {told(schema)})"
         raise InputError(Problem(shown, what, "Name a file that 'gate run --json' wrote."))
+    if schema != REPORT_SCHEMA:
+        what = f"written by another version of the gate ({told(schema)}; this one reads '{REPORT_SCHEMA}')"
+        raise InputError(Problem(shown, what, "Update the gate, or write the report again with it."))
     found = {suite.suite: measurement_of(suite) for suite in parse(text, shown).suites}
     for suite, measurement in found.items():
         if faults := baselines.inconsistencies(measurement, metrics):

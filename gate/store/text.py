@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import heapq
 import json
 import os
@@ -86,13 +87,11 @@ def read_bytes(path: Path, shown: str) -> bytes:
 
 
 def is_there(path: Path) -> bool:
-    """Whether something stands at `path`, be it a link to nothing. What cannot be looked at is: reading it says why."""
+    """Whether something stands at `path`, be it a link to nothing or what we may not look at: reading it says so."""
     try:
         path.lstat()
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    except (OSError, ValueError):
-        return True
+    except OSError as fault:
+        return fault.errno not in (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG)
     return True
 
 

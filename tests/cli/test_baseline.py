@@ -12,7 +12,9 @@ def changed_lines(project: Project) -> list[str]:
     return [line for line in diff.splitlines() if line[:1] in "+-" and line[:3] not in ("+++", "---")]
 
 
-def test_an_added_case_is_named_and_its_refresh_is_one_row_per_arm_one_fingerprint_and_the_version(project: Project) -> None:
+def test_an_added_case_is_named_and_its_refresh_is_one_row_per_arm_one_fingerprint_and_the_version(
+    project: Project,
+) -> None:
     project.cases.append({"id": "q-14", "query": "green", "relevant_doc_ids": ["news"], "kind": "semantic"})
     project.save_cases()
     done = project.gate("run")

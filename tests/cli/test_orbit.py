@@ -47,7 +47,12 @@ def break_page(project: Project, how: str) -> None:
     elif how == "page renamed":
         project.git("mv", path, "datasets/orbit/docs/errors.md")
     else:
-        project.write(path, text.replace(answer, "## Serializing\n\nArguments travel as JSON unless you register a codec.\n\n"))
+        project.write(
+            path,
+            text.replace(
+                answer, "## Serializing\n\nArguments travel as JSON unless you register a codec.\n\n"
+            ),
+        )
 
 
 CAUSES = {
@@ -92,12 +97,24 @@ def test_a_broken_page_fails_the_gate_and_the_comment_says_what_broke(
 def test_the_demo_passes_and_prints_table_misses_diagnosis_and_verdict(orbit: Project) -> None:
     done = orbit.gate("run")
     assert done.code == 0, done.err
-    for part in ("pass", "recall@5", "MRR", "exact_term", "semantic", "multi_hop", "rq-028", "Diagnosis", "reached"):
+    for part in (
+        "pass",
+        "recall@5",
+        "MRR",
+        "exact_term",
+        "semantic",
+        "multi_hop",
+        "rq-028",
+        "Diagnosis",
+        "reached",
+    ):
         assert part in done.out, part
 
 
 def test_the_set_has_the_shape_that_was_promised(orbit: Project) -> None:
-    rows = [json.loads(line) for line in orbit.read("datasets/orbit/eval/retrieval_queries.jsonl").splitlines()]
+    rows = [
+        json.loads(line) for line in orbit.read("datasets/orbit/eval/retrieval_queries.jsonl").splitlines()
+    ]
     assert [row["id"] for row in rows] == [f"rq-{number:03}" for number in range(1, 41)]
     kinds = Counter(row["kind"] for row in rows)
     even = Counter(row["kind"] for row in rows if int(row["id"][-1]) % 2 == 0)
@@ -107,7 +124,10 @@ def test_the_set_has_the_shape_that_was_promised(orbit: Project) -> None:
     assert all(len(row["relevant_doc_ids"]) in (2, 3) for row in rows if row["kind"] == "multi_hop")
     local = [json.loads(line) for line in orbit.read("eval/retrieval_queries.local.jsonl").splitlines()]
     assert local[0]["version"] == "local-v1"
-    issues = {issue["id"]: issue for issue in map(json.loads, orbit.read("datasets/orbit/issues/issues.jsonl").splitlines())}
+    issues = {
+        issue["id"]: issue
+        for issue in map(json.loads, orbit.read("datasets/orbit/issues/issues.jsonl").splitlines())
+    }
     assert len(issues) >= 60
     first_five = {row["query"] for row in local[1:6]}
     assert first_five == {issues[number]["title"] for number in (186, 168, 174, 240, 216)}

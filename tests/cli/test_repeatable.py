@@ -16,7 +16,11 @@ FILES = ("report.json", "comment.md", "baselines/docs.json")
 def in_a_process(project: Project, seed: str, *arguments: str) -> None:
     environment = {**os.environ, "PYTHONHASHSEED": seed}
     done = subprocess.run(
-        [sys.executable, "-m", "gate", *arguments], cwd=project.root, env=environment, capture_output=True, check=False
+        [sys.executable, "-m", "gate", *arguments],
+        cwd=project.root,
+        env=environment,
+        capture_output=True,
+        check=False,
     )
     assert done.returncode in (0, 1), done.stderr.decode()
 
@@ -27,7 +31,19 @@ def test_two_processes_write_the_same_bytes(project: Project, state: str) -> Non
         project.remove("docs/config.md")
     written = []
     for seed in ("1", "4242"):
-        in_a_process(project, seed, "run", "--base", "main", "--sweep", "1,3", "--json", "report.json", "--markdown", "comment.md")
+        in_a_process(
+            project,
+            seed,
+            "run",
+            "--base",
+            "main",
+            "--sweep",
+            "1,3",
+            "--json",
+            "report.json",
+            "--markdown",
+            "comment.md",
+        )
         if state == "clean":
             in_a_process(project, seed, "baseline")
         written.append({name: (project.root / name).read_bytes() for name in FILES})

@@ -43,7 +43,13 @@ def test_equal_cases_and_a_lost_case_is_a_regression(project: Project) -> None:
     assert comparison["dropped_kinds"] == ["exact_term"]
     lost = next(case for case in comparison["lost"] if case["id"] == "q-02")
     assert lost["pages"] == [
-        {"doc_id": "errors", "before": 1, "after": lost["pages"][0]["after"], "cause": "edited", "renamed_to": None}
+        {
+            "doc_id": "errors",
+            "before": 1,
+            "after": lost["pages"][0]["after"],
+            "cause": "edited",
+            "renamed_to": None,
+        }
     ]
     assert set(lost["overtaken_by"]) == {"faq", "news"}
     assert set(lost["touched"]) == {"errors", "faq", "news"}
@@ -102,7 +108,9 @@ def test_the_failing_case_cannot_be_talked_away(project: Project, tampering: str
     code, suite = project.report("--base", "main")
     assert code == 2, "the baseline was not refreshed"
     record(project, "--reason", "it is only a demo")
-    project.remove("baselines/docs.accepted.toml") if (project.root / "baselines/docs.accepted.toml").exists() else None
+    project.remove("baselines/docs.accepted.toml") if (
+        project.root / "baselines/docs.accepted.toml"
+    ).exists() else None
     code, suite = project.report("--base", "main")
     assert (code, suite["verdict"]) == (1, "regression")
     assert "q-02" in {case["id"] for case in suite["comparison"]["keyword"]["lost"]}
@@ -166,7 +174,9 @@ def test_k_raised_with_the_baseline_is_rescored_and_gated(project: Project) -> N
 
 
 @pytest.mark.parametrize(("old", "new"), [("pool = 8", "pool = 9"), ("k = 2", 'split = "dev"\nk = 2')])
-def test_settings_that_stored_rankings_cannot_answer_are_invalid(project: Project, old: str, new: str) -> None:
+def test_settings_that_stored_rankings_cannot_answer_are_invalid(
+    project: Project, old: str, new: str
+) -> None:
     project.edit("gate.toml", old, new)
     record(project, "--reason", "x")
     code, suite = project.report("--base", "main")
@@ -184,11 +194,15 @@ def test_a_smaller_pool_is_rescored(project: Project) -> None:
 
 def test_a_dropped_arm_is_invalid_unless_accepted(project: Project) -> None:
     project.git("checkout", "--quiet", "main")
-    project.edit("gate.toml", "[suite.docs.arms.keyword]", "[suite.docs.arms.second]\ntype = \"bm25\"\nk1 = 1.2\n\n[suite.docs.arms.keyword]")
+    project.edit(
+        "gate.toml",
+        "[suite.docs.arms.keyword]",
+        '[suite.docs.arms.second]\ntype = "bm25"\nk1 = 1.2\n\n[suite.docs.arms.keyword]',
+    )
     record(project)
     project.commit("two arms")
     project.git("checkout", "--quiet", "-B", "change")
-    project.edit("gate.toml", "[suite.docs.arms.second]\ntype = \"bm25\"\nk1 = 1.2\n", "")
+    project.edit("gate.toml", '[suite.docs.arms.second]\ntype = "bm25"\nk1 = 1.2\n', "")
     code, suite = project.report("--base", "main")
     assert (code, suite["verdict"]) == (2, "invalid")
     assert "the arm 'second' of the base is absent here" in next(
@@ -245,7 +259,9 @@ def baseline_digest(project: Project, ref: str = "main") -> str:
     from gate.commands._load import load_metrics
     from gate.store import baselines
 
-    return baselines.parse(project.git("show", f"{ref}:baselines/docs.json"), "x", "docs", load_metrics()).sha256()
+    return baselines.parse(
+        project.git("show", f"{ref}:baselines/docs.json"), "x", "docs", load_metrics()
+    ).sha256()
 
 
 def test_a_new_suite_passes_with_a_notice_when_its_baseline_reproduces(project: Project) -> None:
@@ -282,7 +298,10 @@ def test_arm_settings_may_change_and_are_named(project: Project) -> None:
 @pytest.mark.parametrize("stance", ["fail", "warn"])
 def test_a_loss_that_the_base_tree_has_too_is_marked(project: Project, stance: str) -> None:
     project.git("checkout", "--quiet", "main")
-    project.write("gate.toml", project.read("gate.toml") + f'\n[suite.docs.policy]\nrule = "any-drop"\nalready_lost = "{stance}"\n')
+    project.write(
+        "gate.toml",
+        project.read("gate.toml") + f'\n[suite.docs.policy]\nrule = "any-drop"\nalready_lost = "{stance}"\n',
+    )
     break_e101(project)
     project.commit("main broke it without looking")
     project.git("checkout", "--quiet", "-B", "change")
@@ -311,14 +330,18 @@ def test_another_split_is_compared_with_a_report_and_still_not_judged(project: P
 
 def test_a_weaker_policy_of_the_change_does_not_help(project: Project) -> None:
     break_e101(project)
-    project.write("gate.toml", project.read("gate.toml") + '\n[suite.docs.policy]\nrule = "max-drop"\nmax_drop = 1.0\n')
+    project.write(
+        "gate.toml", project.read("gate.toml") + '\n[suite.docs.policy]\nrule = "max-drop"\nmax_drop = 1.0\n'
+    )
     code, suite = project.report("--base", "main")
     assert (code, suite["verdict"]) == (1, "regression")
     assert "policy-changed" in codes(suite, "banner")
 
 
 def test_a_stricter_policy_of_the_change_applies_as_well(project: Project) -> None:
-    project.write("gate.toml", project.read("gate.toml") + '\n[suite.docs.policy]\nrule = "floor"\nfloor = 1.0\n')
+    project.write(
+        "gate.toml", project.read("gate.toml") + '\n[suite.docs.policy]\nrule = "floor"\nfloor = 1.0\n'
+    )
     code, suite = project.report("--base", "main")
     assert (code, suite["verdict"]) == (1, "regression")
     assert "below-floor" in codes(suite, "regression")
@@ -364,7 +387,9 @@ def test_accepting_with_a_stale_digest_does_not_help(project: Project, stale: st
     _, suite = project.report("--base", "main")
     digest = "0" * 64 if stale == "baseline" else suite["baseline"]["sha256"]
     case = suite["labels"]["q-02"]["sha256"] if stale == "baseline" else "0" * 64
-    project.write("baselines/docs.accepted.toml", entry("case", "q-02", digest, arm="keyword", case_sha256=case))
+    project.write(
+        "baselines/docs.accepted.toml", entry("case", "q-02", digest, arm="keyword", case_sha256=case)
+    )
     code, suite = project.report("--base", "main")
     assert (code, suite["verdict"]) == (1, "regression")
     stale_finding = next(f for f in suite["findings"] if f["code"] == "accepted-stale")
@@ -395,7 +420,7 @@ def test_a_page_that_is_gone_is_measured_as_missing(project: Project, how: str) 
     assert (code, suite["verdict"]) == (1, "regression")
     lost = {case["id"]: case for case in suite["comparison"]["keyword"]["lost"]}
     page = lost["q-04"]["pages"][0]
-    assert page["cause"] == how.split()[0]
+    assert page["cause"] == how.split(maxsplit=1)[0]
     assert page["renamed_to"] == (None if how == "deleted" else "settings")
     assert (page["before"], page["after"]) == (1, None)
     assert "labelled-page-gone" in codes(suite, "warning")
@@ -419,14 +444,22 @@ def test_local_run_without_base_uses_the_work_tree(project: Project) -> None:
 
 
 def test_an_arm_left_out_by_hand_is_partial_not_a_pass(project: Project) -> None:
-    project.edit("gate.toml", "[suite.docs.arms.keyword]", "[suite.docs.arms.second]\ntype = \"bm25\"\n\n[suite.docs.arms.keyword]")
+    project.edit(
+        "gate.toml",
+        "[suite.docs.arms.keyword]",
+        '[suite.docs.arms.second]\ntype = "bm25"\n\n[suite.docs.arms.keyword]',
+    )
     record(project)
     code, suite = project.report("--arm", "keyword")
     assert (code, suite["verdict"]) == (0, "partial")
 
 
 def test_a_new_arm_has_no_before_and_says_so(project: Project) -> None:
-    project.edit("gate.toml", "[suite.docs.arms.keyword]", "[suite.docs.arms.second]\ntype = \"bm25\"\n\n[suite.docs.arms.keyword]")
+    project.edit(
+        "gate.toml",
+        "[suite.docs.arms.keyword]",
+        '[suite.docs.arms.second]\ntype = "bm25"\n\n[suite.docs.arms.keyword]',
+    )
     code, suite = project.report("--base", "main")
     assert (code, suite["verdict"]) == (0, "pass")
     assert "second" not in suite["comparison"]

@@ -29,7 +29,15 @@ MEASURES: dict[str, tuple[str, Any]] = {
 def config(collection: str) -> str:
     if collection == "orbit":
         orbit = REPOSITORY / "datasets/orbit"
-        corpus, cases = orbit / "docs", json.dumps([str(orbit / "eval/retrieval_queries.jsonl"), str(REPOSITORY / "eval/retrieval_queries.local.jsonl")])
+        corpus, cases = (
+            orbit / "docs",
+            json.dumps(
+                [
+                    str(orbit / "eval/retrieval_queries.jsonl"),
+                    str(REPOSITORY / "eval/retrieval_queries.local.jsonl"),
+                ]
+            ),
+        )
         split = "all"
     else:
         folder = SHARED / collection
@@ -54,7 +62,9 @@ def test_exported_runs_score_the_same_elsewhere(empty_project: Project, collecti
     for query, _, page, _, score, _ in (line.split() for line in run_lines):
         run[query][page] = float(score)
     assert len(qrels) == ours["n"]
-    evaluator = pytrec_eval.RelevanceEvaluator(qrels, {"recall.5", "P.5", "ndcg_cut.5", "success.5", "recip_rank"})
+    evaluator = pytrec_eval.RelevanceEvaluator(
+        qrels, {"recall.5", "P.5", "ndcg_cut.5", "success.5", "recip_rank"}
+    )
     scored = evaluator.evaluate({query: pages for query, pages in run.items() if pages})
     for name, (theirs, _) in MEASURES.items():
         total = sum(scored.get(query, {}).get(theirs, 0.0) for query in qrels) / len(qrels)

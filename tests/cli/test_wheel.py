@@ -12,7 +12,16 @@ from small_project import REPOSITORY, Project
 
 def test_the_wheel_runs_from_another_folder(project: Project, tmp_path: Path) -> None:
     built = subprocess.run(
-        [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(tmp_path / "dist"), str(REPOSITORY)],
+        [
+            sys.executable,
+            "-m",
+            "build",
+            "--wheel",
+            "--no-isolation",
+            "--outdir",
+            str(tmp_path / "dist"),
+            str(REPOSITORY),
+        ],
         capture_output=True,
         text=True,
         check=False,
@@ -30,7 +39,17 @@ def test_the_wheel_runs_from_another_folder(project: Project, tmp_path: Path) ->
         "from gate.cli import main; sys.exit(main())"
     )
     done = subprocess.run(
-        [sys.executable, "-I", "-c", code, "run", "--config", str(project.root), "--markdown", str(tmp_path / "comment.md")],
+        [
+            sys.executable,
+            "-I",
+            "-c",
+            code,
+            "run",
+            "--config",
+            str(project.root),
+            "--markdown",
+            str(tmp_path / "comment.md"),
+        ],
         cwd=tmp_path,
         capture_output=True,
         text=True,

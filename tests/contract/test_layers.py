@@ -16,7 +16,15 @@ GATE = Path(__file__).resolve().parents[2] / "gate"
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("gate", "gate.errors", "gate.model"),
     ("gate.metrics", "gate.stats"),
-    ("gate.harness", "gate.diagnosis", "gate.compare", "gate.explain", "gate.situation", "gate.summary", "gate.policies"),
+    (
+        "gate.harness",
+        "gate.diagnosis",
+        "gate.compare",
+        "gate.explain",
+        "gate.situation",
+        "gate.summary",
+        "gate.policies",
+    ),
     (
         "gate.registry",
         "gate.arms",
@@ -76,7 +84,9 @@ def exists(module: str) -> bool:
     return path.is_dir() or path.with_suffix(".py").is_file()
 
 
-@pytest.mark.parametrize(("module", "path"), list(modules()), ids=lambda value: value if isinstance(value, str) else "")
+@pytest.mark.parametrize(
+    ("module", "path"), list(modules()), ids=lambda value: value if isinstance(value, str) else ""
+)
 def test_imports_go_downward(module: str, path: Path) -> None:
     for target in imports(path):
         if target.split(".")[0] == "gate" and exists(target):
@@ -88,7 +98,11 @@ def test_pure_modules_touch_nothing(module: str) -> None:
     path = dict(modules())[module]
     used = {target.split(".")[0] for target in imports(path)} - {"gate", "__future__"}
     assert not used & IMPURE, f"{module} imports {sorted(used & IMPURE)}"
-    calls = {node.func.id for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    calls = {
+        node.func.id
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    }
     assert not calls & {"open", "input", "print", "eval", "exec", "__import__"}
 
 
@@ -99,12 +113,16 @@ def test_only_gate_is_a_package_with_an_init_file() -> None:
 def loaded_by(code: str) -> set[str]:
     """Top-level packages that are loaded after running `code` in a fresh process."""
     script = f"{code}\nimport sys\nprint('\\n'.join(sorted({{name.split('.')[0] for name in sys.modules}})))"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=GATE.parent)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=GATE.parent
+    )
     return set(done.stdout.split())
 
 
 def test_help_loads_nothing_heavy() -> None:
-    loaded = loaded_by("import contextlib, io\nfrom gate import cli\nwith contextlib.redirect_stdout(io.StringIO()):\n  cli.main(['schema', 'report'])")
+    loaded = loaded_by(
+        "import contextlib, io\nfrom gate import cli\nwith contextlib.redirect_stdout(io.StringIO()):\n  cli.main(['schema', 'report'])"
+    )
     assert not loaded & {"numpy", "openai", "github", "jinja2", "rank_bm25", "requests", "scipy", "shtab"}
 
 
@@ -114,4 +132,12 @@ def test_a_keyword_run_loads_neither_clients_nor_scorers(tmp_path: Path) -> None
         f"os.chdir({str(GATE.parent)!r})\n"
         "with contextlib.redirect_stdout(io.StringIO()):\n  cli.main(['run'])"
     )
-    assert not loaded_by(code) & {"openai", "github", "rank_bm25", "requests", "scipy", "multiprocessing", "shtab"}
+    assert not loaded_by(code) & {
+        "openai",
+        "github",
+        "rank_bm25",
+        "requests",
+        "scipy",
+        "multiprocessing",
+        "shtab",
+    }

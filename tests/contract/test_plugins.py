@@ -38,7 +38,10 @@ def module(folder: str, name: str) -> Any:
 def test_chunkers_cut_every_page_into_named_chunks(name: str) -> None:
     assert issubclass(module("chunkers", name).Settings, BaseModel)
     if name == "given":
-        given = tuple(Page(p.doc_id, p.title, p.text, chunks=(Chunk(f"{p.doc_id}#0", p.doc_id, "x"),)) for p in CORPUS.pages)
+        given = tuple(
+            Page(p.doc_id, p.title, p.text, chunks=(Chunk(f"{p.doc_id}#0", p.doc_id, "x"),))
+            for p in CORPUS.pages
+        )
         chunks = cut(Corpus(given, "given"), name, "test")
     else:
         chunks = cut(CORPUS, name, "test")
@@ -70,7 +73,10 @@ def test_arms_build_search_and_return_hits_of_the_corpus(name: str) -> None:
 
 def comparison(before: float, after: float) -> ArmComparison:
     labels = {"c": Label(kind="semantic", query="q", relevant={"p": 1}, sha256="x")}
-    rows = [ArmMeasurement(settings={}, rows={"c": Row(ranked=("p",), at=(1,), recall=score)}) for score in (after, before)]
+    rows = [
+        ArmMeasurement(settings={}, rows={"c": Row(ranked=("p",), at=(1,), recall=score)})
+        for score in (after, before)
+    ]
     return compare_arm("it", rows[0], rows[1], labels, Context())
 
 
@@ -111,12 +117,12 @@ def test_outside_names_work_wherever_a_name_does(project: Project) -> None:
     project.write(
         "mine.py",
         textwrap.dedent(
-            '''
+            """
             from gate.corpus.readers import markdown as reader
             from gate.corpus.chunkers import page as chunker
             from gate.policies import any_loss as policy
             from gate.arms import bm25 as arm
-            '''
+            """
         ),
     )
     project.edit(

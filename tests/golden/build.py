@@ -44,7 +44,9 @@ class World:
     """One tree: cases, the page order that each arm answers with (the relevant pages first by default), page hashes."""
 
     cases: tuple[Case, ...] = CASES
-    pages: dict[str, str] = field(default_factory=lambda: {page: f"{n:016x}" for n, page in enumerate(PAGES, 1)})
+    pages: dict[str, str] = field(
+        default_factory=lambda: {page: f"{n:016x}" for n, page in enumerate(PAGES, 1)}
+    )
     ranked: dict[str, dict[str, tuple[str, ...]]] = field(default_factory=dict)
     arms: tuple[str, ...] = ("keyword", "vector")
     settings: dict[str, dict[str, object]] = field(default_factory=dict)
@@ -57,7 +59,10 @@ class World:
 
     def answers(self, arm: str, **ranked: Sequence[str]) -> World:
         """The same with other answers of one arm: rq_004=("install", "limits")."""
-        mine = {**self.ranked.get(arm, {}), **{name.replace("_", "-"): tuple(pages) for name, pages in ranked.items()}}
+        mine = {
+            **self.ranked.get(arm, {}),
+            **{name.replace("_", "-"): tuple(pages) for name, pages in ranked.items()},
+        }
         return replace(self, ranked={**self.ranked, arm: mine})
 
 
@@ -85,7 +90,9 @@ def measurement(world: World) -> Measurement:
         for name, label in labels.items():
             if name in failed:
                 continue
-            pages = world.ranked.get(arm, {}).get(name) or ordinary(tuple(label.relevant), tuple(world.pages), 6)
+            pages = world.ranked.get(arm, {}).get(name) or ordinary(
+                tuple(label.relevant), tuple(world.pages), 6
+            )
             pages = () if pages == ("",) else pages
             ranking = Ranking(pages, tuple(range(1, len(pages) + 1)), len(pages))
             rows[name] = score_row(ranking, label.relevant, world.meaning, metrics())
@@ -93,7 +100,10 @@ def measurement(world: World) -> Measurement:
             settings={"type": "bm25" if arm == "keyword" else "embedding", **world.settings.get(arm, {})},  # type: ignore[dict-item]
             rows=rows,
             failed=failed,
-            questions={name: question(name, *found, world.meaning) for name, found in world.questions.get(arm, {}).items()},
+            questions={
+                name: question(name, *found, world.meaning)
+                for name, found in world.questions.get(arm, {}).items()
+            },
         )
     asked = [qa_case(name, *found) for name, found in next(iter(world.questions.values()), {}).items()]
     return Measurement(
@@ -117,7 +127,9 @@ def question(name: str, page: str, at: int | None, meaning: Meaning) -> Question
     return Question(bucket=bucket, at={page: at}, sha256=question_digest(qa_case(name, page, at)))  # type: ignore[arg-type]
 
 
-def settings(world: World, rules: Mapping[str, Mapping[str, object]] | None = None, **policy: object) -> SuiteSettings:
+def settings(
+    world: World, rules: Mapping[str, Mapping[str, object]] | None = None, **policy: object
+) -> SuiteSettings:
     return SuiteSettings(
         corpus="docs",
         cases=("eval/cases.jsonl",),
@@ -134,7 +146,11 @@ def accepted(before: World, case: str, arm: str, reason: str) -> Entry:
     """An entry of the accepted file against the baseline of `before`."""
     recorded = measurement(before)
     return Entry(
-        name=case, arm=arm, reason=reason, case_sha256=recorded.cases[case].sha256, baseline_sha256=recorded.sha256()
+        name=case,
+        arm=arm,
+        reason=reason,
+        case_sha256=recorded.cases[case].sha256,
+        baseline_sha256=recorded.sha256(),
     )
 
 

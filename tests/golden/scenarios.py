@@ -55,8 +55,12 @@ def regression() -> Report:
 
 def diagnosis() -> Report:
     """Retrieval holds, and QA questions move between the buckets."""
-    before = BASE.but(questions={"keyword": {"qa-1": ("errors", 1), "qa-2": ("limits", 2), "qa-3": ("retry", 5)}})
-    now = BASE.but(questions={"keyword": {"qa-1": ("errors", 5), "qa-2": ("limits", None), "qa-3": ("retry", 2)}})
+    before = BASE.but(
+        questions={"keyword": {"qa-1": ("errors", 1), "qa-2": ("limits", 2), "qa-3": ("retry", 5)}}
+    )
+    now = BASE.but(
+        questions={"keyword": {"qa-1": ("errors", 5), "qa-2": ("limits", None), "qa-3": ("retry", 2)}}
+    )
     return judged(
         now.but(arms=("keyword",)),
         before.but(arms=("keyword",)),
@@ -95,9 +99,9 @@ def partial() -> Report:
 
 def not_measured() -> Report:
     """The same for a required one, beside a drop in the other arm."""
-    now = BASE.but(
-        failed={"vector": {case[0]: "OSError: connection refused" for case in CASES[:3]}}
-    ).answers("keyword", rq_012=("install", "queue", "retry", "polish", "upgrade", "paint"))
+    now = BASE.but(failed={"vector": {case[0]: "OSError: connection refused" for case in CASES[:3]}}).answers(
+        "keyword", rq_012=("install", "queue", "retry", "polish", "upgrade", "paint")
+    )
     return judged(now, BASE)
 
 
@@ -111,11 +115,18 @@ def banners() -> Report:
     before = BASE.but(arms=("keyword", "vector"))
     now = (
         BASE.but(arms=("keyword", "vector", "hybrid"))
-        .answers("keyword", rq_012=("install", "queue", "retry", "paint"), rq_004=("retry", "install", "queue"))
+        .answers(
+            "keyword", rq_012=("install", "queue", "retry", "paint"), rq_004=("retry", "install", "queue")
+        )
         .answers("vector", rq_008=("install", "paint", "polish", "queue"))
     )
     entries = [
-        accepted(before, "rq-012", "keyword", "The page on paint moves to the new handbook, see the decision of May."),
+        accepted(
+            before,
+            "rq-012",
+            "keyword",
+            "The page on paint moves to the new handbook, see the decision of May.",
+        ),
         accepted(before, "rq-004", "keyword", "max_payload_kb is gone in 4.0"),
     ]
     return judged(
@@ -133,7 +144,13 @@ def hostile() -> Report:
         (f"id {HOSTILE}", HOSTILE, f"kind {HOSTILE}"[:60], (f"page {HOSTILE}", "limits")),
         ("rq-004", "</details>\n# heading\n```\n", "<b>kind</b>", ("@page", "a\\|b")),
     )
-    pages = {f"page {HOSTILE}": "1" * 16, "@page": "2" * 16, "a\\|b": "3" * 16, "<img src=x>": "4" * 16, "limits": "5" * 16}
+    pages = {
+        f"page {HOSTILE}": "1" * 16,
+        "@page": "2" * 16,
+        "a\\|b": "3" * 16,
+        "<img src=x>": "4" * 16,
+        "limits": "5" * 16,
+    }
     before = World(cases=cases, pages=pages, arms=("keyword",))
     now = before.but(
         pages={**pages, "limits": "6" * 16},

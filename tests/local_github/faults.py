@@ -33,8 +33,14 @@ class Fault:
     def answer(self) -> Answer | None:
         if self.status is None:
             return None
-        kind = "application/json; charset=utf-8" if self.body.startswith(("{", "[")) else "text/html; charset=utf-8"
-        return Answer(status=self.status, raw=self.body.encode(), headers={"Content-Type": kind, **self.headers})
+        kind = (
+            "application/json; charset=utf-8"
+            if self.body.startswith(("{", "["))
+            else "text/html; charset=utf-8"
+        )
+        return Answer(
+            status=self.status, raw=self.body.encode(), headers={"Content-Type": kind, **self.headers}
+        )
 
 
 def server_error(status: int = 502) -> Fault:
@@ -45,12 +51,20 @@ def server_error(status: int = 502) -> Fault:
 
 
 def secondary_limit(status: int = 403, retry_after: int | None = 1) -> Fault:
-    body = {"message": SECONDARY, "documentation_url": f"{DOCS}/overview/rate-limits-for-the-rest-api", "status": str(status)}
+    body = {
+        "message": SECONDARY,
+        "documentation_url": f"{DOCS}/overview/rate-limits-for-the-rest-api",
+        "status": str(status),
+    }
     return Fault(status, json.dumps(body), {} if retry_after is None else {"Retry-After": str(retry_after)})
 
 
 def primary_limit(reset_in: int = 1, status: int = 403) -> Fault:
-    body = {"message": "API rate limit exceeded for installation ID 12345.", "documentation_url": DOCS, "status": str(status)}
+    body = {
+        "message": "API rate limit exceeded for installation ID 12345.",
+        "documentation_url": DOCS,
+        "status": str(status),
+    }
     headers = {
         "x-ratelimit-limit": "1000",
         "x-ratelimit-remaining": "0",
@@ -117,7 +131,12 @@ class FaultQueue:
     def left(self) -> list[dict[str, Any]]:
         """What was planned and not met."""
         return [
-            {"method": one.method, "path": one.path, "times": one.times, "fault": one.fault and asdict(one.fault)}
+            {
+                "method": one.method,
+                "path": one.path,
+                "times": one.times,
+                "fault": one.fault and asdict(one.fault),
+            }
             for one in self.planned
             if one.times > 0
         ]

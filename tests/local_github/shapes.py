@@ -87,7 +87,14 @@ def user(context: Context, login: str) -> dict[str, Any]:
 
 def private_user(context: Context, login: str) -> dict[str, Any]:
     empty = ("name", "company", "blog", "location", "email", "hireable", "bio")
-    counts = ("public_repos", "public_gists", "followers", "following", "private_gists", "total_private_repos")
+    counts = (
+        "public_repos",
+        "public_gists",
+        "followers",
+        "following",
+        "private_gists",
+        "total_private_repos",
+    )
     return {
         **user(context, login),
         "user_view_type": "private",
@@ -168,7 +175,9 @@ def full_repository(context: Context, one: Repository) -> dict[str, Any]:
     body = {**repository(context, one), "network_count": 0, "subscribers_count": 0, "temp_clone_token": None}
     if context.token.kind != "anonymous":
         installed = "write" if context.token.allows("contents", "write") else "read"
-        body["permissions"] = permissions(installed if context.token.kind == "installation" else one.role(context.login))
+        body["permissions"] = permissions(
+            installed if context.token.kind == "installation" else one.role(context.login)
+        )
     if one.parent:
         body["parent"] = repository(context, one.parent)
         body["source"] = repository(context, one.root)

@@ -208,7 +208,9 @@ class Repository:
         self.git.refuse_pushes_to(sorted(self.protected))
 
     def find_comment(self, number: int) -> tuple[Issue, Comment] | None:
-        return next(((issue, c) for issue in self.issues.values() for c in issue.comments if c.id == number), None)
+        return next(
+            ((issue, c) for issue in self.issues.values() for c in issue.comments if c.id == number), None
+        )
 
     def pulls(self) -> Iterator[tuple[Issue, Pull]]:
         return ((issue, issue.pull) for issue in self.issues.values() if issue.pull and not issue.deleted)

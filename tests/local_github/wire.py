@@ -107,7 +107,9 @@ class Context:
         if issue is None or (pull and issue.pull is None):
             raise not_found()
         if issue.deleted:
-            raise ApiError(410, "This issue was deleted", docs="https://docs.github.com/v3/issues/#get-an-issue")
+            raise ApiError(
+                410, "This issue was deleted", docs="https://docs.github.com/v3/issues/#get-an-issue"
+            )
         return issue
 
     def page(self, items: Sequence[Any], view: Callable[[Any], Any], wrap: str | None = None) -> Answer:
@@ -157,6 +159,8 @@ class Route:
     handler: Handler
     need: tuple[str, ...]
     """Scopes with levels (`issues:write`), any one of which is enough."""
+    numbers: frozenset[str]
+    """The parameters that are numbers."""
 
 
 class Router:
@@ -177,7 +181,8 @@ class Router:
         plain = re.sub(r":(int|rest)\}", "}", template)
 
         def add(handler: Handler) -> Handler:
-            self.routes.append(Route(method, plain, pattern, handler, need))
+            numbers = frozenset(re.findall(r"\{(\w+):int\}", template))
+            self.routes.append(Route(method, plain, pattern, handler, need, numbers))
             return handler
 
         return add

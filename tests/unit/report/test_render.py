@@ -44,7 +44,9 @@ def test_two_thousand_lost_cases_fit_and_say_what_is_missing() -> None:
     assert len(text.encode()) <= render.BUDGET
     assert "regression: semantic of keyword dropped, 2,000 of 2,000 cases lost" in text
     assert "#### Lost cases: 2,000" in text
-    shown = len(re.findall(r"^\| `rq-", text.partition("#### Lost cases")[2].partition("<details>")[0], re.MULTILINE))
+    shown = len(
+        re.findall(r"^\| `rq-", text.partition("#### Lost cases")[2].partition("<details>")[0], re.MULTILINE)
+    )
     assert shown > 100
     assert f"{2000 - shown:,} more rows left out here; the full report is in the artifact." in text
     assert "2,000 more rows left out here" in text.partition("All misses")[2]
@@ -107,7 +109,11 @@ def test_the_same_report_is_the_same_bytes(name: str) -> None:
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_no_loose_ends(name: str) -> None:
     report = SCENARIOS[name]()
-    for text in (render.comment(report, "orbit"), render.console(report, colour=False), render.summary(report)):
+    for text in (
+        render.comment(report, "orbit"),
+        render.console(report, colour=False),
+        render.summary(report),
+    ):
         assert "\n\n\n" not in text
         assert text.endswith("\n")
         assert not re.search(r"[ \t]$", text, re.MULTILINE)
@@ -133,7 +139,11 @@ def test_it_renders_as_it_should_on_github(name: str) -> None:
     }  # fmt: skip
     assert out.count("<details>") == out.count("</details>")
     for row in re.findall(r"<table>(.*?)</table>", out, re.DOTALL):
-        widths = {len(re.findall(r"<t[hd][ >]", line)) for line in row.split("</tr>") if "<t" in line.replace("<tr", "")}
+        widths = {
+            len(re.findall(r"<t[hd][ >]", line))
+            for line in row.split("</tr>")
+            if "<t" in line.replace("<tr", "")
+        }
         assert len(widths - {0}) == 1
     # A table that was not recognised would leave its delimiter row behind.
     assert "| ---" not in out
@@ -180,7 +190,8 @@ def override(tmp_path: Path, text: str, name: str = "comment.md.j2") -> Path:
 def test_a_block_can_be_replaced_and_extended(tmp_path: Path) -> None:
     folder = override(
         tmp_path,
-        EXTENDS + "{% block next %}{{ super() }}\nAsk in the channel about {{ view.suite }}.\n\n{% endblock %}",
+        EXTENDS
+        + "{% block next %}{{ super() }}\nAsk in the channel about {{ view.suite }}.\n\n{% endblock %}",
     )
     text = render.comment(regression(), "orbit", overrides=folder)
     assert "Ask in the channel about orbit." in text
@@ -192,7 +203,9 @@ def test_a_block_can_be_replaced_and_extended(tmp_path: Path) -> None:
 
 def test_every_template_can_be_overridden(tmp_path: Path) -> None:
     for name in PUBLIC:
-        override(tmp_path, f'{{% extends "gate/{name}" %}}\n{{% block footer %}}\nMINE\n{{% endblock %}}\n', name)
+        override(
+            tmp_path, f'{{% extends "gate/{name}" %}}\n{{% block footer %}}\nMINE\n{{% endblock %}}\n', name
+        )
     report = good()
     systems = list(report.suites[0].arms.items())
     for text in (
@@ -207,12 +220,17 @@ def test_every_template_can_be_overridden(tmp_path: Path) -> None:
 
 def test_parts_of_the_users_own(tmp_path: Path) -> None:
     override(tmp_path, "{% macro hello(name) %}Hello {{ name }}{% endmacro %}", "_parts.md.j2")
-    text = EXTENDS + '{% import "_parts.md.j2" as mine %}{% block footer %}{{ mine.hello("you") }}{% endblock %}'
+    text = (
+        EXTENDS + '{% import "_parts.md.j2" as mine %}{% block footer %}{{ mine.hello("you") }}{% endblock %}'
+    )
     assert "Hello you" in render.comment(good(), "orbit", overrides=override(tmp_path, text))
 
 
 BROKEN = {
-    "unknown block": (EXTENDS + "{% block losts %}x{% endblock %}", "no such block ('losts'). Did you mean 'lost'?"),
+    "unknown block": (
+        EXTENDS + "{% block losts %}x{% endblock %}",
+        "no such block ('losts'). Did you mean 'lost'?",
+    ),
     "the verdict is no block": (EXTENDS + "{% block verdict %}x{% endblock %}", "no such block ('verdict')"),
     "no extends": ("{{ view.suite }}", "does not extend the built-in template"),
     "another parent": ('{% extends "gate/console.txt.j2" %}', "does not extend the built-in template"),
@@ -221,19 +239,37 @@ BROKEN = {
     "the view replaced": (EXTENDS + '{% set view = "x" %}', "the name 'view' is taken"),
     "many at once": (EXTENDS + '{% set a, head = "x", "y" %}', "the name 'head' is taken"),
     "a macro called head": (EXTENDS + "{% macro head() %}{% endmacro %}", "the name 'head' is taken"),
-    "a conditional around it": (EXTENDS + '{% if 1 %}{% set head = "x" %}{% endif %}', "only blocks, macros, imports"),
+    "a conditional around it": (
+        EXTENDS + '{% if 1 %}{% set head = "x" %}{% endif %}',
+        "only blocks, macros, imports",
+    ),
     "text before": ("green " + EXTENDS, "only blocks, macros, imports"),
     "text after": (EXTENDS + "hello", "only blocks, macros, imports"),
     "syntax": (EXTENDS + "{% block lost %}", "comment.md.j2:2"),
-    "undefined": (EXTENDS + "{% block lost %}\n{{ view.nope }}{% endblock %}", "comment.md.j2:3: UndefinedError"),
+    "undefined": (
+        EXTENDS + "{% block lost %}\n{{ view.nope }}{% endblock %}",
+        "comment.md.j2:3: UndefinedError",
+    ),
     "undefined name": (EXTENDS + "{% block lost %}{{ nope }}{% endblock %}", "'nope' is undefined"),
     "a fault": (EXTENDS + "{% block lost %}{{ 1 / 0 }}{% endblock %}", "comment.md.j2:2: ZeroDivisionError"),
     "the sandbox": (EXTENDS + "{% block lost %}{{ view.__class__.__mro__ }}{% endblock %}", "SecurityError"),
-    "the sandbox, by format": (EXTENDS + '{% block lost %}{{ "{0.__class__}".format(view) }}{% endblock %}', "SecurityError"),
+    "the sandbox, by format": (
+        EXTENDS + '{% block lost %}{{ "{0.__class__}".format(view) }}{% endblock %}',
+        "SecurityError",
+    ),
     "a frozen view": (EXTENDS + "{% block lost %}{% set view.verdict = 1 %}{% endblock %}", "comment.md.j2"),
-    "a file outside": (EXTENDS + '{% block lost %}{% include "../secret.j2" %}{% endblock %}', "TemplateNotFound"),
-    "an absolute file": (EXTENDS + '{% block lost %}{% include "/etc/hostname" %}{% endblock %}', "TemplateNotFound"),
-    "out of ours": (EXTENDS + '{% block lost %}{% include "gate/../pyproject.toml" %}{% endblock %}', "TemplateNotFound"),
+    "a file outside": (
+        EXTENDS + '{% block lost %}{% include "../secret.j2" %}{% endblock %}',
+        "TemplateNotFound",
+    ),
+    "an absolute file": (
+        EXTENDS + '{% block lost %}{% include "/etc/hostname" %}{% endblock %}',
+        "TemplateNotFound",
+    ),
+    "out of ours": (
+        EXTENDS + '{% block lost %}{% include "gate/../pyproject.toml" %}{% endblock %}',
+        "TemplateNotFound",
+    ),
     "a link": (EXTENDS + '{% block lost %}{% include "_link.j2" %}{% endblock %}', "TemplateNotFound"),
 }
 
@@ -282,7 +318,9 @@ def test_block_names(template: str) -> None:
         block_names("nope.j2")
 
 
-def test_templates_never_come_from_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_templates_never_come_from_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "templates").mkdir()
     monkeypatch.chdir(tmp_path)
     assert template_folder() == Path(render.__file__).resolve().parents[2] / "templates"
@@ -380,7 +418,9 @@ def test_a_tiny_drop_is_visible_in_the_table() -> None:
     """3,000 cases, one of them lost: 1.0000 -> 0.9997, never 1.00 -> 1.00."""
     cases = tuple((f"rq-{n:04d}", f"query {n}", "semantic", ("errors",)) for n in range(3000))
     before = BASE.but(cases=cases, arms=("keyword",))
-    text = render.comment(judged(before.answers("keyword", rq_0007=("paint", "queue", "retry")), before), "orbit")
+    text = render.comment(
+        judged(before.answers("keyword", rq_0007=("paint", "queue", "retry")), before), "orbit"
+    )
     assert "1.0000 -> 0.9997" in text
     assert "3000/3000 -> 2999/3000" in text
 
@@ -391,9 +431,13 @@ def test_counts_of_pages_agree_with_the_rows() -> None:
     before = BASE.answers("vector", rq_008=("install", "paint", "polish", "queue"))
     for arm, rows in ((name, measurement(before).arms[name].rows) for name in ("keyword", "vector")):
         found = sum(
-            page in row.ranked[:3] for name, row in rows.items() for page in measurement(before).cases[name].relevant
+            page in row.ranked[:3]
+            for name, row in rows.items()
+            for page in measurement(before).cases[name].relevant
         )
-        line = next(line for line in render.comment(report, "orbit").split("\n") if line.startswith(f"| {arm} | 7"))
+        line = next(
+            line for line in render.comment(report, "orbit").split("\n") if line.startswith(f"| {arm} | 7")
+        )
         assert f"<sub>{found}/10 ->" in line
 
 
@@ -409,10 +453,18 @@ def test_any_pair_of_worlds_renders(data: st.DataObject) -> None:
         answers = data.draw(st.dictionaries(st.sampled_from(names), st.one_of(order, st.just(("",)))))
         gone = data.draw(st.sets(st.sampled_from(pages), max_size=3))
         edited = data.draw(st.sets(st.sampled_from(pages), max_size=3))
-        hashes = {page: ("e" * 16 if page in edited else sha) for page, sha in BASE.pages.items() if page not in gone}
+        hashes = {
+            page: ("e" * 16 if page in edited else sha)
+            for page, sha in BASE.pages.items()
+            if page not in gone
+        }
         return BASE.but(pages=hashes).answers("keyword", **answers)
 
-    report = judged(world(), world(), policy={"metrics": data.draw(st.sampled_from([("recall",), ("rr", "recall"), ("hit",)]))})
+    report = judged(
+        world(),
+        world(),
+        policy={"metrics": data.draw(st.sampled_from([("recall",), ("rr", "recall"), ("hit",)]))},
+    )
     text = render.comment(report, "orbit")
     assert len(text.encode()) <= render.BUDGET
     assert ("▼" in text) == (report.verdict is Verdict.REGRESSION)
