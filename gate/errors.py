@@ -67,4 +67,4 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     if not names:
         return "There is none."
     shown = ", ".join(f"'{known_name}'" for known_name in names[:12])
-    return f"Known: {shown}{', ...' if len(names) > 12 else ''}."
+    return f"Known: {shown}, ..." if len(names) > 12 else f"Known: {shown}."

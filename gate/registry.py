@@ -68,7 +68,8 @@ def _outside(name: str, where: str, root: Path | None) -> Any:
             value = getattr(value, part)
     except (Exception, SystemExit) as fault:  # importing runs the user's code, which may raise anything
         reason = f"{type(fault).__name__}: {' '.join(str(fault).split())}"
-        todo = "Name it as 'package.module:name', importable from here."
+        absent = isinstance(fault, (ImportError, AttributeError, ValueError))
+        todo = "Name it as 'package.module:name', importable from here." if absent else "Mend that code."
         raise InputError(Problem(where, f"cannot import {name!r} ({reason})", todo)) from fault
     finally:
         if added is not None:

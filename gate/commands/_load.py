@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from gate import registry
-from gate.corpus.read import read_corpus
+from gate.corpus.read import cut, read_corpus
 from gate.errors import InputError, Problem, did_you_mean, raise_all
 from gate.model.accepted import Entry
 from gate.model.case import QaCase
@@ -230,14 +230,22 @@ def _left_out(suite: SuiteSettings, args: argparse.Namespace) -> tuple[str, ...]
 
 
 def _typed_arms(project: Project, suite: SuiteSettings, where: str, problems: Problems) -> dict[str, Any]:
-    """Each arm's settings as its own file's class."""
+    """Each arm's settings as its own file's class, and its chunker looked up before any page is read."""
     found = {}
     for name, arm in suite.arms.items():
         place = f"{where.removesuffix(']')}.arms.{name}]"
         typed = problems.attempt(lambda arm=arm, place=place: typed_arm(arm, place, project.root))  # type: ignore[misc]
-        if typed is not None:
-            found[name] = typed
+        if typed is None:
+            continue
+        found[name] = typed
+        if (chunker := getattr(typed, "chunker", None)) is not None:
+            problems.attempt(
+                lambda chunker=chunker, place=place: cut(_NO_PAGES, chunker, place, project.root)
+            )  # type: ignore[misc]
     return found
+
+
+_NO_PAGES = Corpus((), "page")
 
 
 def typed_arm(arm: Any, where: str, root: Path | None) -> Any:

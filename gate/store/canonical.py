@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gate.errors import InputError, Problem
+from gate.store.text import unparsed
 
 # Under these keys every child stands on a line of its own.
 ROWS = frozenset({"cases", "pages", "rows", "questions"})
@@ -24,7 +25,7 @@ def loads(text: str, shown: str, todo: str) -> Any:
     try:
         return json.loads(text, object_pairs_hook=_once)
     except (ValueError, RecursionError) as fault:
-        reason = "nested too deeply" if isinstance(fault, RecursionError) else str(fault)
+        reason = unparsed(fault)
         if not text.strip():
             reason = "the file is empty"
         elif any(line.startswith("<<<<<<< ") for line in text.splitlines()):

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 from gate.errors import InputError, Problem, raise_all
 from gate.model.settings import Settings, SuiteSettings
 from gate.store import faults
-from gate.store.text import read_text, told
+from gate.store.text import read_text, told, unparsed
 
 GATE_TOML = "gate.toml"
 PYPROJECT = "pyproject.toml"
@@ -105,8 +105,7 @@ def parse_toml(text: str, shown: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as fault:
-        reason = "nested too deeply" if isinstance(fault, RecursionError) else str(fault)
-        raise InputError(Problem(shown, f"not TOML ({reason})", "Mend that line.")) from fault
+        raise InputError(Problem(shown, f"not TOML ({unparsed(fault)})", "Mend that line.")) from fault
 
 
 def check(table: Mapping[str, Any], shown: str) -> Settings:

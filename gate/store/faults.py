@@ -89,7 +89,7 @@ def explain(
 
 def _said(error: Any, kind: str, name: str, known: Sequence[str]) -> tuple[str, str]:
     """What is wrong and what to do about it, for every kind of error but a wrong type."""
-    key, value, context = str(error["loc"][-1]) if error["loc"] else "", error["input"], error.get("ctx", {})
+    key, value = str(error["loc"][-1]) if error["loc"] else "", error["input"]
     if key == "[key]":
         todo = "Use letters, digits, '.', '_' and '-', at most 64, the first a letter or digit."
         return f"{told(value)} cannot be a name", todo
@@ -103,22 +103,26 @@ def _said(error: Any, kind: str, name: str, known: Sequence[str]) -> tuple[str, 
         return f"{name} is missing", f"Add it: {key} = ..."
     if kind == "too_short":
         return f"{name} is empty", "Name at least one."
+    return _bad_value(error, kind, name)
+
+
+def _bad_value(error: Any, kind: str, name: str) -> tuple[str, str]:
+    """A value of the right type that cannot be."""
+    value, context, said = error["input"], error.get("ctx", {}), told(error["input"])
     if kind == "literal_error":
         options = re.findall(r"'([^']*)'", context["expected"])
-        return f"{name} cannot be {told(value)}", did_you_mean(
-            value if isinstance(value, str) else "", options
-        )
+        return f"{name} cannot be {said}", did_you_mean(value if isinstance(value, str) else "", options)
     if kind in _BOUNDS:
         word, bound = _BOUNDS[kind]
         return (
-            f"{name} is {word} {context[bound]:g} ({told(value)})",
+            f"{name} is {word} {context[bound]:g} ({said})",
             f"Write {context[bound]:g} or {_BEYOND[bound]}.",
         )
     if kind == "finite_number":
-        return f"{name} is not a finite number ({told(value)})", "Write a number such as 0.5."
+        return f"{name} is not a finite number ({said})", "Write a number such as 0.5."
     if kind == "value_error":
-        return f"{name} {context['error']}" + ("" if isinstance(value, dict) else f" ({told(value)})"), ""
-    return f"{name} is wrong: {error['msg'][:1].lower()}{error['msg'][1:]} ({told(value)})", ""
+        return f"{name} {context['error']}" + ("" if isinstance(value, dict) else f" ({said})"), ""
+    return f"{name} is wrong: {error['msg'][:1].lower()}{error['msg'][1:]} ({said})", ""
 
 
 _BEYOND = {"ge": "more", "le": "less"}

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from gate.errors import Problem, did_you_mean, nearest
 from gate.model.fingerprint import nfc
-from gate.store.text import DOC_ID_LIMIT, Closest, bad_id, is_blank, read_text, told
+from gate.store.text import DOC_ID_LIMIT, Closest, bad_id, is_blank, read_text, told, unparsed
 
 LINE_LIMIT = 1_000_000  # bytes
 SHOWN_PROBLEMS = 100  # of one file; the rest are counted
@@ -94,7 +94,9 @@ def _reason(fault: Exception) -> str:
         return str(fault)
     if isinstance(fault, RecursionError):
         return "is nested too deeply"
-    at = f"{fault.msg} at column {fault.colno}" if isinstance(fault, json.JSONDecodeError) else str(fault)
+    at = (
+        f"{fault.msg} at column {fault.colno}" if isinstance(fault, json.JSONDecodeError) else unparsed(fault)
+    )
     return f"is not JSON ({at})"
 
 

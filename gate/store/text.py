@@ -86,6 +86,14 @@ def read_bytes(path: Path, shown: str) -> bytes:
         raise InputError(unreadable(shown, fault)) from fault
 
 
+def unparsed(fault: Exception) -> str:
+    """Why a JSON or TOML text cannot be parsed, in words that fit a user; Python's own where they do."""
+    if isinstance(fault, RecursionError):
+        return "nested too deeply"
+    text = str(fault)
+    return "a number with thousands of digits" if text.startswith("Exceeds the limit") else text
+
+
 def is_there(path: Path) -> bool:
     """Whether something stands at `path`, be it a link to nothing or what we may not look at: reading it says so."""
     try:
@@ -106,7 +114,7 @@ def missing(path: Path, shown: str) -> Problem:
     except OSError:
         beside = []
     near = nearest(path.name, beside)
-    todo = f"Closest: '{near}'." if near else "Paths are relative to the file that names them."
+    todo = f"Closest: '{near}'." if near else "A path in a file is relative to that file."
     return Problem(shown, "no such file or folder", todo)
 
 

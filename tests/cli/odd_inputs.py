@@ -386,7 +386,7 @@ JSONL = [
     Odd("half a surrogate pair", line('{"id": "q-20", "query": "\\ud800", "relevant_doc_ids": ["faq"], "kind": "semantic"}'), 2, ("eval/cases.jsonl:9: has half a surrogate pair",)),
     Odd("a line of over 1 MB", line('{"id": "q-20", "query": "' + "x" * 1_000_000 + '"}'), 2, ("eval/cases.jsonl:9: the line has 1,000",)),
     Odd("absurdly deep JSON", line(DEEP), 2, ("eval/cases.jsonl:9: is nested too deeply",)),
-    Odd("an absurdly long number", line(row('"id": "q-20", "grades": {"faq": ' + "9" * 5000 + "}")), 2, ("eval/cases.jsonl:9: is not JSON",)),
+    Odd("an absurdly long number", line(row('"id": "q-20", "grades": {"faq": ' + "9" * 5000 + "}")), 2, ("eval/cases.jsonl:9: is not JSON (a number with thousands of digits).",)),
     Odd("a merge conflict in the cases", edit(CASES, '{"id": "q-04"', '<<<<<<< HEAD\n{"id": "q-04"'), 2, ("eval/cases.jsonl:2: is not JSON",)),
     Odd("single quotes", line("{'id': 'q-20'}"), 2, ("JSON has double quotes only.",)),
 ]  # fmt: skip
@@ -527,7 +527,7 @@ CONFIG = [
     Odd("b = 2", arm("b = 2"), 2, ("gate.toml [suite.docs.arms.keyword]: 'b' is over 1 (2). Write 1 or less.",)),
     Odd("an unknown arm type", config('"bm25"', '"bm52"'), 2, ("gate.toml [suite.docs.arms.keyword]: no such arm type ('bm52'). Did you mean 'bm25'?",)),
     Odd("an unknown variant", arm('variant = "okapi2"'), 2, ("gate.toml [suite.docs.arms.keyword]: 'variant' cannot be 'okapi2'. Did you mean 'okapi'?",)),
-    Odd("an unknown chunker", arm('chunker = "haeding"'), 2, ("gate.toml [suite.docs.arms.keyword]: no such chunker ('haeding'). Did you mean 'heading'?",), command=MEASURE),
+    Odd("an unknown chunker", arm('chunker = "haeding"'), 2, ("gate.toml [suite.docs.arms.keyword]: no such chunker ('haeding'). Did you mean 'heading'?",), command="check"),
     Odd("a chunker that is a number", arm("chunker = 5"), 2, ("gate.toml [suite.docs.arms.keyword]: 'chunker' is not a text or a table (5).",), command=MEASURE),
     Odd("a chunker with an unknown option", arm('chunker = {type = "window", wrods = 5}'), 2, ("gate.toml [suite.docs.arms.keyword]: unknown option 'wrods'. Did you mean 'words'?",), command=MEASURE),
     Odd("a chunker for chunks that did not come", arm('chunker = "given"'), 2, ("came without chunks",), command=MEASURE),

@@ -77,3 +77,26 @@ def test_a_report_gives_back_the_baseline_that_measuring_gives(project: Project)
     assert project.gate("baseline", "--from-report", "report.json").code == 0
     assert project.read("baselines/docs.json") == before
     assert json.loads(before)["schema"] == "retrieval-gate/baseline/1"
+
+
+def test_lowering_keeps_what_else_was_accepted_against_the_same_baseline(project: Project) -> None:
+    digest = project.report()[1]["baseline"]["sha256"]
+    other = f'[[accepted]]\nwhat = "kind"\nname = "exact_term"\nreason = "no more"\nbaseline_sha256 = "{digest}"\n'
+    project.write("baselines/docs.accepted.toml", other)
+    project.edit("docs/config.md", "`max_size` is", "It is")
+    project.edit("docs/config.md", "## max_size", "## The largest")
+    assert project.gate("baseline", "--reason", "max_size was renamed").code == 0
+    written = project.read("baselines/docs.accepted.toml")
+    assert 'reason = "max_size was renamed"' in written
+    assert 'reason = "no more"' in written
+
+
+def test_a_broken_accepted_file_does_not_excuse_from_a_reason(project: Project) -> None:
+    project.edit("docs/config.md", "`max_size` is", "It is")
+    project.edit("docs/config.md", "## max_size", "## The largest")
+    project.write("baselines/docs.accepted.toml", "broken")
+    before = project.files()
+    done = project.gate("baseline")
+    assert done.code == 2
+    assert "baselines/docs.accepted.toml: not TOML" in done.err
+    assert project.files() == before

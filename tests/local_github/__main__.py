@@ -17,7 +17,9 @@ from local_github.server import LocalGitHub
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m local_github", description="A stateful GitHub on loopback.")
+    parser = argparse.ArgumentParser(
+        prog="python -m local_github", description="A stateful GitHub on loopback."
+    )
     parser.add_argument("--seed", type=Path, help="JSON with what the server starts with")
     parser.add_argument("--address", type=Path, help="file that gets the API's address once it answers")
     parser.add_argument("--dump", type=Path, help="file that gets the state at the end")

@@ -33,7 +33,9 @@ def answer(server: LocalGitHub, request: Request) -> Answer:
             return Answer(seed(server, body))
         case ("POST", "faults"):
             fault = Fault(**body["fault"])
-            server.fail_next(body["method"], body["path"], fault, body.get("times", 1), skip=body.get("skip", 0))
+            server.fail_next(
+                body["method"], body["path"], fault, body.get("times", 1), skip=body.get("skip", 0)
+            )
             return Answer({"planned": len(server.faults.left())})
     return Answer({"message": f"no {what[0]} /_local/{what[1]}"}, 404)
 
@@ -55,7 +57,14 @@ def seed(server: LocalGitHub, data: dict[str, Any]) -> dict[str, Any]:
                 "artifacts": [{"name", "base64"}]}]}],
      "tokens": [{"value", "login", "kind", "permissions", "repositories", "edits_others", "limit"}]}
     """
-    made: dict[str, list[Any]] = {"repositories": [], "issues": [], "pulls": [], "comments": [], "runs": [], "artifacts": []}
+    made: dict[str, list[Any]] = {
+        "repositories": [],
+        "issues": [],
+        "pulls": [],
+        "comments": [],
+        "runs": [],
+        "artifacts": [],
+    }
     for one in data.get("repositories", []):
         repository = server.world.repository(one["name"]) or _repository(server, one)
         made["repositories"].append(repository.id)
@@ -64,18 +73,33 @@ def seed(server: LocalGitHub, data: dict[str, Any]) -> dict[str, Any]:
             made["issues"].append(issue.number)
             _fill(server, repository, issue, wanted, made)
         for wanted in one.get("pulls", []):
-            pull = server.add_pull(repository, wanted["head"], **_only(wanted, "base", "user", "title", "body"))
+            pull = server.add_pull(
+                repository, wanted["head"], **_only(wanted, "base", "user", "title", "body")
+            )
             made["pulls"].append(pull.number)
             _fill(server, repository, pull, wanted, made)
             for review in wanted.get("reviews", []):
                 server.add_review(repository, pull.number, **_only(review, "user", "state", "commit", "body"))
         for wanted in one.get("runs", []):
             source = server.world.repository(wanted.get("head_repository", one["name"]))
-            keys = ("head_branch", "head_sha", "event", "path", "name", "actor", "attempt", "status", "conclusion", "pulls")
+            keys = (
+                "head_branch",
+                "head_sha",
+                "event",
+                "path",
+                "name",
+                "actor",
+                "attempt",
+                "status",
+                "conclusion",
+                "pulls",
+            )
             run = server.add_run(repository, head_repository=source, **_only(wanted, *keys))
             made["runs"].append(run.id)
             for file in wanted.get("artifacts", []):
-                made["artifacts"].append(server.add_artifact(run, file["name"], base64.b64decode(file["base64"])).id)
+                made["artifacts"].append(
+                    server.add_artifact(run, file["name"], base64.b64decode(file["base64"])).id
+                )
     for token in data.get("tokens", []):
         rest = _only(token, "value", "login", "kind", "permissions", "app", "edits_others", "limit")
         names = token.get("repositories")
@@ -94,10 +118,18 @@ def _repository(server: LocalGitHub, one: dict[str, Any]) -> Repository:
     return repository
 
 
-def _fill(server: LocalGitHub, repository: Repository, issue: Issue, wanted: dict[str, Any], made: dict[str, list[Any]]) -> None:
+def _fill(
+    server: LocalGitHub,
+    repository: Repository,
+    issue: Issue,
+    wanted: dict[str, Any],
+    made: dict[str, list[Any]],
+) -> None:
     issue.labels = list(wanted.get("labels", ()))
     for comment in wanted.get("comments", ()):
-        made["comments"].append(server.add_comment(repository, issue.number, **_only(comment, "user", "body")).id)
+        made["comments"].append(
+            server.add_comment(repository, issue.number, **_only(comment, "user", "body")).id
+        )
     issue.locked = wanted.get("locked", False)
 
 

@@ -12,7 +12,7 @@ from local_github import routes_actions, routes_git, routes_issues, routes_pulls
 from local_github.api_rules import permits
 from local_github.gitstore import GitError
 from local_github.state import Token, World
-from local_github.wire import DOCS, Answer, ApiError, Context, Request, Route, matching, not_found
+from local_github.wire import DOCS, Answer, ApiError, Context, Route, matching, not_found
 
 ROUTES: list[Route] = [
     route
@@ -26,18 +26,25 @@ def respond(context: Context) -> tuple[Answer, str | None]:
     template = None
     try:
         if not context.request.headers.get("user-agent"):
-            raise ApiError(403, "Request forbidden by administrative rules. Please make sure your request has a User-Agent header")
+            raise ApiError(
+                403,
+                "Request forbidden by administrative rules. Please make sure your request has a User-Agent header",
+            )
         context.token = authenticate(context.world, context.request.headers)
         _spend(context)
         route, values = _route(context)
         template = route.template
         _open(context, values)
         _may(context, route)
-        answer = route.handler(context, **{key: int(v) if key in route.numbers else v for key, v in values.items()})
+        answer = route.handler(
+            context, **{key: int(v) if key in route.numbers else v for key, v in values.items()}
+        )
     except ApiError as error:
         answer = Answer(error.body, error.status, error.headers)
     except GitError as error:
-        answer = Answer({"message": f"Server Error: {error}", "documentation_url": DOCS, "status": "500"}, 500)
+        answer = Answer(
+            {"message": f"Server Error: {error}", "documentation_url": DOCS, "status": "500"}, 500
+        )
     return _finish(context, answer), template
 
 
@@ -65,8 +72,12 @@ def _spend(context: Context) -> None:
     if context.request.path == "/rate_limit":
         return
     if token.used >= token.limit:
-        whose = {"installation": "installation ID 12345", "anonymous": "127.0.0.1"}.get(token.kind, "user ID 12345")
-        raise ApiError(403, f"API rate limit exceeded for {whose}.", docs=f"{DOCS}/overview/rate-limits-for-the-rest-api")
+        whose = {"installation": "installation ID 12345", "anonymous": "127.0.0.1"}.get(
+            token.kind, "user ID 12345"
+        )
+        raise ApiError(
+            403, f"API rate limit exceeded for {whose}.", docs=f"{DOCS}/overview/rate-limits-for-the-rest-api"
+        )
     token.used += 1
 
 
@@ -101,7 +112,11 @@ def _may(context: Context, route: Route) -> None:
         raise ApiError(401, "Requires authentication")
     if writes and repository and repository.archived:
         raise ApiError(403, "Repository was archived so is read-only.")
-    if not route.need or repository is None or (not writes and not repository.private and "actions:download" not in route.need):
+    if (
+        not route.need
+        or repository is None
+        or (not writes and not repository.private and "actions:download" not in route.need)
+    ):
         return
     if token.kind == "anonymous":
         raise ApiError(401, "Requires authentication")
@@ -123,7 +138,12 @@ def _finish(context: Context, answer: Answer) -> Answer:
     headers.setdefault("Content-Type", "application/json; charset=utf-8")
     headers.setdefault("X-GitHub-Media-Type", "github.v3; format=json")
     if answer.status != 401:
-        limits = {"limit": token.limit, "remaining": max(0, token.limit - token.used), "used": token.used, "reset": token.reset}
+        limits = {
+            "limit": token.limit,
+            "remaining": max(0, token.limit - token.used),
+            "used": token.used,
+            "reset": token.reset,
+        }
         headers.update({f"x-ratelimit-{name}": str(value) for name, value in limits.items()})
         headers["x-ratelimit-resource"] = "core"
     if context.request.method == "GET" and answer.status == 200:

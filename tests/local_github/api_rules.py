@@ -14,7 +14,11 @@ ROLE_FOR = {"contents:write": "write", "statuses:write": "write", "actions:write
 def permits(token: Token, repository: Repository, need: str) -> bool:
     """Whether a token may do `scope:level` in a repository."""
     scope, _, level = need.partition(":")
-    if token.repositories is not None and repository.full_name.lower() not in token.repositories and level == "write":
+    if (
+        token.repositories is not None
+        and repository.full_name.lower() not in token.repositories
+        and level == "write"
+    ):
         return False
     if token.kind == "installation":
         return token.allows(scope, level)

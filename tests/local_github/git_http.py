@@ -30,11 +30,15 @@ def answer(world: World, request: Request) -> tuple[Answer, Token]:
     repository = world.repository(match["name"])
     if repository is None or not world.can_see(token, repository):
         known = token.kind != "anonymous"
-        return (_plain(404, "Repository not found.") if known else _asks_for_login("Repository not found.")), token
+        return (
+            _plain(404, "Repository not found.") if known else _asks_for_login("Repository not found.")
+        ), token
     pushes = "git-receive-pack" in (match["rest"], request.query.get("service"))
     if pushes and token.kind == "anonymous":
         return _asks_for_login("No anonymous write access."), token
-    if (pushes or repository.private) and not permits(token, repository, f"contents:{'write' if pushes else 'read'}"):
+    if (pushes or repository.private) and not permits(
+        token, repository, f"contents:{'write' if pushes else 'read'}"
+    ):
         said = f"Permission to {repository.full_name}.git denied to {token.login}."
         return _plain(403, said), token
     environment = {
@@ -53,7 +57,12 @@ def answer(world: World, request: Request) -> tuple[Answer, Token]:
         "LOCAL_GITHUB_BYPASS": "1" if token.login in repository.bypass else "",
     }
     done = subprocess.run(
-        ["git", "http-backend"], input=request.raw, capture_output=True, check=False, env=git_environment(environment), cwd=os.sep
+        ["git", "http-backend"],
+        input=request.raw,
+        capture_output=True,
+        check=False,
+        env=git_environment(environment),
+        cwd=os.sep,
     )
     head, _, body = done.stdout.partition(b"\r\n\r\n")
     headers = dict(line.split(": ", 1) for line in head.decode().splitlines() if ": " in line)

@@ -58,7 +58,11 @@ def open_pull(
     if sha is None:
         raise invalid({"resource": "PullRequest", "field": "head", "code": "invalid"})
     for issue, other in repository.pulls():
-        if issue.state == "open" and (other.head_repository, other.head_ref, other.base_ref) == (source, branch, base):
+        if issue.state == "open" and (other.head_repository, other.head_ref, other.base_ref) == (
+            source,
+            branch,
+            base,
+        ):
             said = f"A pull request already exists for {source.owner}:{branch}."
             raise invalid({"resource": "PullRequest", "code": "custom", "message": said})
     if not repository.git.between(f"refs/heads/{base}", sha):

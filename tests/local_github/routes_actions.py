@@ -21,7 +21,9 @@ def create_check(context: Context) -> Answer:
         raise ApiError(422, f"No commit found for SHA: {body.get('head_sha')}")
     if not body.get("name"):
         raise ApiError(422, 'Invalid request.\n\n"name" wasn\'t supplied.')
-    check = CheckRun(context.world.next_id(), body["name"], body["head_sha"], context.token.app, {"status": "queued"})
+    check = CheckRun(
+        context.world.next_id(), body["name"], body["head_sha"], context.token.app, {"status": "queued"}
+    )
     check.fields["started_at"] = context.world.clock.tick()
     _update(context, check, body)
     context.repo.checks[check.id] = check
@@ -33,7 +35,9 @@ def create_check(context: Context) -> Answer:
 def update_check(context: Context, check_run_id: int) -> Answer:
     check = _check(context, check_run_id)
     if check.app != context.token.app:
-        raise ApiError(403, "Invalid app_id `15368` - check run can only be modified by the GitHub App that created it.")
+        raise ApiError(
+            403, "Invalid app_id `15368` - check run can only be modified by the GitHub App that created it."
+        )
     _update(context, check, context.body())
     return Answer(git_shapes.check_run(context, context.repo, check))
 
@@ -49,7 +53,8 @@ def annotations(context: Context, check_run_id: int) -> Answer:
     web = f"{shapes.repo_web(context, context.repo)}/blob/{check.head_sha}"
     optional = ("start_column", "end_column", "title", "raw_details")
     return context.page(
-        check.annotations, lambda note: {**dict.fromkeys(optional), **note, "blob_href": f"{web}/{note['path']}"}
+        check.annotations,
+        lambda note: {**dict.fromkeys(optional), **note, "blob_href": f"{web}/{note['path']}"},
     )
 
 
@@ -57,7 +62,9 @@ def annotations(context: Context, check_run_id: int) -> Answer:
 def checks_of_commit(context: Context, ref: str) -> Answer:
     sha, name = context.repo.git.resolve(ref), context.request.query.get("check_name")
     checks = [one for one in context.repo.checks.values() if one.head_sha == sha and name in (None, one.name)]
-    return context.page(checks, lambda check: git_shapes.check_run(context, context.repo, check), "check_runs")
+    return context.page(
+        checks, lambda check: git_shapes.check_run(context, context.repo, check), "check_runs"
+    )
 
 
 def _check(context: Context, number: int) -> CheckRun:
@@ -76,10 +83,15 @@ def _update(context: Context, check: CheckRun, body: dict[str, Any]) -> None:
             raise ApiError(422, 'Invalid request.\n\n"title", "summary" weren\'t supplied.')
         for name in ("summary", "text"):
             if len(output.get(name) or "") > 65_535:
-                raise ApiError(422, f"Invalid request.\n\nOnly 65535 characters are allowed; {len(output[name])} were supplied.")
+                raise ApiError(
+                    422,
+                    f"Invalid request.\n\nOnly 65535 characters are allowed; {len(output[name])} were supplied.",
+                )
         notes = output.get("annotations", [])
         if len(notes) > 50:
-            raise ApiError(422, f"Invalid request.\n\nNo more than 50 items are allowed; {len(notes)} were supplied.")
+            raise ApiError(
+                422, f"Invalid request.\n\nNo more than 50 items are allowed; {len(notes)} were supplied."
+            )
         check.annotations.extend(notes)
         check.fields["output"] = {**check.fields.get("output", {}), **output}
     check.name = body.get("name", check.name)
@@ -95,7 +107,9 @@ def create_status(context: Context, sha: str) -> Answer:
     if context.repo.git.kind(sha) != "commit":
         raise ApiError(422, f"No commit found for SHA: {sha}")
     if body.get("state") not in ("error", "failure", "pending", "success"):
-        raise ApiError(422, "Validation Failed", errors=[{"resource": "Status", "code": "custom", "field": "state"}])
+        raise ApiError(
+            422, "Validation Failed", errors=[{"resource": "Status", "code": "custom", "field": "state"}]
+        )
     now, number = context.world.clock.tick(), context.world.next_id()
     status = {
         "id": number,
@@ -117,7 +131,9 @@ def create_status(context: Context, sha: str) -> Answer:
 @route("GET", REPO + "/commits/{ref}/statuses", "statuses:read")
 def list_statuses(context: Context, ref: str) -> Answer:
     sha = context.repo.git.resolve(ref)
-    return context.page([one for one in context.repo.statuses if one["url"].endswith(f"/{sha}")], lambda status: status)
+    return context.page(
+        [one for one in context.repo.statuses if one["url"].endswith(f"/{sha}")], lambda status: status
+    )
 
 
 @route("GET", REPO + "/actions/runs/{run_id:int}", "actions:read")
@@ -133,7 +149,9 @@ def artifacts_of_run(context: Context, run_id: int) -> Answer:
 
 @route("GET", REPO + "/actions/artifacts", "actions:read")
 def artifacts_of_repository(context: Context) -> Answer:
-    return _artifacts(context, [(run, artifact) for run in context.repo.runs.values() for artifact in run.artifacts])
+    return _artifacts(
+        context, [(run, artifact) for run in context.repo.runs.values() for artifact in run.artifacts]
+    )
 
 
 def _artifacts(context: Context, pairs: list[tuple[Run, Artifact]]) -> Answer:

@@ -19,7 +19,9 @@ MODES = {"100644": "blob", "100755": "blob", "120000": "blob", "040000": "tree",
 
 def protected() -> ApiError:
     return ApiError(
-        422, "Changes must be made through a pull request.", docs="https://docs.github.com/articles/about-protected-branches"
+        422,
+        "Changes must be made through a pull request.",
+        docs="https://docs.github.com/articles/about-protected-branches",
     )
 
 

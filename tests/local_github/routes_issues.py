@@ -30,7 +30,9 @@ def list_issues(context: Context) -> Answer:
         and query.get("creator", issue.user).lower() == issue.user.lower()
         and issue.updated_at >= query.get("since", "")
     ]
-    key = {"updated": lambda i: i.updated_at, "comments": lambda i: len(i.comments)}.get(query.get("sort", ""), _age)
+    key = {"updated": lambda i: i.updated_at, "comments": lambda i: len(i.comments)}.get(
+        query.get("sort", ""), _age
+    )
     issues.sort(key=key, reverse=query.get("direction", "desc") == "desc")
     return context.page(issues, lambda issue: shapes.issue(context, repo, issue))
 
@@ -186,7 +188,9 @@ def create_comment(context: Context, issue_number: int) -> Answer:
 
 @route("GET", ISSUES + "/{issue_number:int}/labels", *READ)
 def list_labels(context: Context, issue_number: int) -> Answer:
-    return context.page(context.issue(issue_number).labels, lambda name: shapes.label(context, context.repo, name))
+    return context.page(
+        context.issue(issue_number).labels, lambda name: shapes.label(context, context.repo, name)
+    )
 
 
 @route("POST", ISSUES + "/{issue_number:int}/labels", *WRITE)

@@ -44,7 +44,10 @@ def list_pulls(context: Context) -> Answer:
         found.append(issue)
     sort = query.get("sort", "created")
     newest = query.get("direction", "desc" if sort == "created" else "asc") == "desc"
-    found.sort(key=lambda issue: (issue.updated_at if sort == "updated" else issue.created_at, issue.number), reverse=newest)
+    found.sort(
+        key=lambda issue: (issue.updated_at if sort == "updated" else issue.created_at, issue.number),
+        reverse=newest,
+    )
     return context.page(found, lambda issue: git_shapes.pull(context, context.repo, issue, issue.pull))
 
 
@@ -60,7 +63,12 @@ def create_pull(context: Context) -> Answer:
     if not title:
         raise invalid({"resource": "PullRequest", "code": "missing_field", "field": "title"})
     issue = open_pull(
-        context, title=title, body=body.get("body"), head=body["head"], base=body["base"], draft=bool(body.get("draft"))
+        context,
+        title=title,
+        body=body.get("body"),
+        head=body["head"],
+        base=body["base"],
+        draft=bool(body.get("draft")),
     )
     answer = _full(context, issue)
     return Answer(answer, 201, {"Location": answer["url"]})
@@ -98,7 +106,9 @@ def files(context: Context, pull_number: int) -> Answer:
     git = context.repo.git
     base = git.merge_base(_base(context, pull), pull.head_sha) or _base(context, pull)
     changes = git.diff(base, pull.head_sha)[:3000]
-    return context.page(changes, lambda change: git_shapes.diff_entry(context, context.repo, change, pull.head_sha))
+    return context.page(
+        changes, lambda change: git_shapes.diff_entry(context, context.repo, change, pull.head_sha)
+    )
 
 
 @route("GET", ONE + "/commits", READ)
@@ -144,7 +154,11 @@ def create_review(context: Context, pull_number: int) -> Answer:
     body = context.body()
     event, said = body.get("event"), text_of(body, "body")
     if event is not None and event not in EVENTS:
-        raise ApiError(422, "Unprocessable Entity", errors=[f"Variable $event of type PullRequestReviewEvent was provided invalid value {event}"])
+        raise ApiError(
+            422,
+            "Unprocessable Entity",
+            errors=[f"Variable $event of type PullRequestReviewEvent was provided invalid value {event}"],
+        )
     if event == "APPROVE":
         if context.login.lower() == issue.user.lower():
             raise ApiError(422, "Unprocessable Entity", errors=["Can not approve your own pull request"])

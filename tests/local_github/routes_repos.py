@@ -39,7 +39,10 @@ def get_branch(context: Context, branch: str) -> Answer:
     sha = context.repo.git.branch(branch)
     if sha is None:
         raise ApiError(404, "Branch not found")
-    url, guarded = f"{shapes.repo_url(context, context.repo)}/branches/{branch}", branch in context.repo.protected
+    url, guarded = (
+        f"{shapes.repo_url(context, context.repo)}/branches/{branch}",
+        branch in context.repo.protected,
+    )
     return Answer(
         {
             "name": branch,
@@ -72,7 +75,11 @@ def pulls_of_commit(context: Context, commit_sha: str) -> Answer:
     found = []
     for issue, _ in context.repo.pulls():
         pull = sync(context.repo, issue)
-        base = git.commit(pull.merge_sha).parents[0] if pull.merged and pull.merge_sha else git.branch(pull.base_ref)
+        base = (
+            git.commit(pull.merge_sha).parents[0]
+            if pull.merged and pull.merge_sha
+            else git.branch(pull.base_ref)
+        )
         inside = base and commit_sha in git.between(base, pull.head_sha)
         if inside or (pull.merged and commit_sha == pull.merge_sha):
             found.append((issue, pull))
@@ -111,7 +118,10 @@ def compare(context: Context, basehead: str) -> Answer:
     ahead, behind = git.between(base, head), git.between(head, base)
     page = context.page(ahead, lambda sha: git_shapes.commit(context, repo, sha))
     status = {(True, True): "diverged", (True, False): "ahead", (False, True): "behind"}
-    url, web = f"{shapes.repo_url(context, repo)}/compare/{basehead}", f"{shapes.repo_web(context, repo)}/compare/{basehead}"
+    url, web = (
+        f"{shapes.repo_url(context, repo)}/compare/{basehead}",
+        f"{shapes.repo_web(context, repo)}/compare/{basehead}",
+    )
     changes = git.diff(fork, head)[:300] if context.request.query.get("page", "1") == "1" else []
     page.body = {
         "url": url,
@@ -137,7 +147,9 @@ def _across(context: Context, spec: str) -> str | None:
         source, ref = head_of(context.world, context.repo, spec)
     except ApiError:
         return None
-    return context.repo.git.resolve(ref) if source is context.repo else context.repo.git.fetch(source.git, ref)
+    return (
+        context.repo.git.resolve(ref) if source is context.repo else context.repo.git.fetch(source.git, ref)
+    )
 
 
 @route("GET", REPO + "/contents/{path:rest}", READ)
@@ -153,13 +165,17 @@ def get_contents(context: Context, path: str) -> Answer:
     raw = "raw" in context.request.headers.get("accept", "")
     if entry["type"] == "tree":
         inside = git.tree(entry["sha"])
-        return Answer([_content(context, {**one, "path": f"{path}/{one['path']}".lstrip("/")}, ref) for one in inside])
+        return Answer(
+            [_content(context, {**one, "path": f"{path}/{one['path']}".lstrip("/")}, ref) for one in inside]
+        )
     data = git.blob(entry["sha"])
     if raw:
         return Answer(raw=data, headers={"Content-Type": "application/vnd.github.raw+json; charset=utf-8"})
     large = len(data) > 1024 * 1024
     text = "" if large else base64.encodebytes(data).decode()
-    return Answer({**_content(context, entry, ref), "content": text, "encoding": "none" if large else "base64"})
+    return Answer(
+        {**_content(context, entry, ref), "content": text, "encoding": "none" if large else "base64"}
+    )
 
 
 def _content(context: Context, entry: dict[str, Any], ref: str) -> dict[str, Any]:

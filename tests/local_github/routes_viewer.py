@@ -26,28 +26,55 @@ def any_user(context: Context, username: str) -> Answer:
         raise ApiError(404, "Not Found")
     private = shapes.private_user(context, username)
     hidden = ("private_gists", "total_private_repos", "owned_private_repos", "disk_usage", "collaborators")
-    return Answer({key: value for key, value in private.items() if key not in (*hidden, "two_factor_authentication")})
+    return Answer(
+        {key: value for key, value in private.items() if key not in (*hidden, "two_factor_authentication")}
+    )
 
 
 @route("GET", "/rate_limit")
 def rate_limit(context: Context) -> Answer:
     token = context.token
-    core = {"limit": token.limit, "used": token.used, "remaining": token.limit - token.used, "reset": token.reset}
+    core = {
+        "limit": token.limit,
+        "used": token.used,
+        "remaining": token.limit - token.used,
+        "reset": token.reset,
+    }
     other = {"limit": 30, "used": 0, "remaining": 30, "reset": token.reset}
-    return Answer({"resources": {"core": core, "search": other, "graphql": {**other, "limit": 5000, "remaining": 5000}}, "rate": core})
+    return Answer(
+        {
+            "resources": {
+                "core": core,
+                "search": other,
+                "graphql": {**other, "limit": 5000, "remaining": 5000},
+            },
+            "rate": core,
+        }
+    )
 
 
 @route("POST", "/graphql")
 def graphql(context: Context) -> Answer:
     """Only the viewer; anything else gets GraphQL's own error."""
     if context.token.kind == "anonymous":
-        raise ApiError(401, "This endpoint requires you to be authenticated.", docs="https://docs.github.com/graphql")
+        raise ApiError(
+            401, "This endpoint requires you to be authenticated.", docs="https://docs.github.com/graphql"
+        )
     query = context.body().get("query")
     if not isinstance(query, str):
         return Answer({"errors": [{"message": "A query attribute must be specified and must be a string."}]})
     match = re.fullmatch(r"\s*(?:query\s*\w*\s*)?\{\s*(\w+)[^{]*(?:\{([^{}]*)\})?\s*\}\s*", query)
     if match is None:
-        return Answer({"errors": [{"message": "Parse error on a query that is more than one field", "locations": [_place(1, 1)]}]})
+        return Answer(
+            {
+                "errors": [
+                    {
+                        "message": "Parse error on a query that is more than one field",
+                        "locations": [_place(1, 1)],
+                    }
+                ]
+            }
+        )
     name, fields = match[1], (match[2] or "").replace(",", " ").split()
     if name != "viewer":
         return Answer({"errors": [_undefined("Query", name, ["query"])]})

@@ -1,10 +1,10 @@
 """A GitHub on loopback: real HTTP, real state, real git. The tests' one stand-in for github.com.
 
-    with LocalGitHub() as github:
-        repo = github.add_repository("acme/widget")
-        repo.git.commit_files("main", {"README.md": "hello"})
-        token = github.add_token(permissions={"issues": "write"})
-        client = Github(base_url=github.api, auth=Auth.Token(token.value))
+with LocalGitHub() as github:
+    repo = github.add_repository("acme/widget")
+    repo.git.commit_files("main", {"README.md": "hello"})
+    token = github.add_token(permissions={"issues": "write"})
+    client = Github(base_url=github.api, auth=Auth.Token(token.value))
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from local_github import admin, git_http
 from local_github.api import respond
 from local_github.faults import Fault, FaultQueue, Planned
 from local_github.gitstore import GitStore
-from local_github.http import Exchange, HttpServer, Reply
 from local_github.pulls import open_pull
 from local_github.state import Artifact, Comment, Issue, Repository, Review, Run, Token, World
+from local_github.transport import Exchange, HttpServer, Reply
 from local_github.wire import Answer, Context, Request
 
 ACTIONS = "github-actions[bot]"
@@ -62,7 +62,9 @@ class LocalGitHub:
     def __enter__(self) -> LocalGitHub:
         return self.start()
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     # -- state that tests set up
@@ -84,7 +86,14 @@ class LocalGitHub:
         for login in (owner, *(collaborators or {})):
             self.world.user(login)
         repository = Repository(
-            self.world.next_id(), owner, name, store, default_branch, private, parent=parent, created_at=self.world.clock.now()
+            self.world.next_id(),
+            owner,
+            name,
+            store,
+            default_branch,
+            private,
+            parent=parent,
+            created_at=self.world.clock.now(),
         )
         repository.collaborators.update(collaborators or {})
         self.world.repositories[full_name.lower()] = repository
@@ -94,7 +103,9 @@ class LocalGitHub:
 
     def fork(self, parent: Repository, owner: str) -> Repository:
         """A fork with all branches of its parent."""
-        fork = self.add_repository(f"{owner}/{parent.name}", parent=parent, default_branch=parent.default_branch)
+        fork = self.add_repository(
+            f"{owner}/{parent.name}", parent=parent, default_branch=parent.default_branch
+        )
         fork.git.run("fetch", "--quiet", str(parent.git.path), "+refs/heads/*:refs/heads/*")
         return fork
 
@@ -115,7 +126,9 @@ class LocalGitHub:
         self.world.tokens[value] = token
         return token
 
-    def add_issue(self, repository: Repository, *, user: str = "octocat", title: str = "An issue", body: str = "") -> Issue:
+    def add_issue(
+        self, repository: Repository, *, user: str = "octocat", title: str = "An issue", body: str = ""
+    ) -> Issue:
         now = self.world.clock.tick()
         number = max(repository.issues, default=0) + 1
         issue = Issue(self.world.next_id(), number, title, body, user, now, now)
@@ -123,24 +136,42 @@ class LocalGitHub:
         return issue
 
     def add_pull(
-        self, repository: Repository, head: str, base: str = "main", *, user: str = "octocat", title: str = "A change", body: str = ""
+        self,
+        repository: Repository,
+        head: str,
+        base: str = "main",
+        *,
+        user: str = "octocat",
+        title: str = "A change",
+        body: str = "",
     ) -> Issue:
         """`head`: `branch` or `owner:branch`."""
         context = self._context(Request("POST", "", {}, {}), Token("", user, "user"), repository)
         return open_pull(context, title=title, body=body, head=head, base=base)
 
-    def add_comment(self, repository: Repository, number: int, body: str, *, user: str = "octocat") -> Comment:
+    def add_comment(
+        self, repository: Repository, number: int, body: str, *, user: str = "octocat"
+    ) -> Comment:
         now = self.world.clock.tick()
         comment = Comment(self.world.next_id(), user, body, now, now, repository.association(user))
         repository.issues[number].comments.append(comment)
         return comment
 
     def add_review(
-        self, repository: Repository, number: int, *, user: str, state: str = "APPROVED", commit: str | None = None, body: str = ""
+        self,
+        repository: Repository,
+        number: int,
+        *,
+        user: str,
+        state: str = "APPROVED",
+        commit: str | None = None,
+        body: str = "",
     ) -> Review:
         pull = repository.issues[number].pull
         assert pull is not None
-        review = Review(self.world.next_id(), user, state, body, commit or pull.head_sha, self.world.clock.tick())
+        review = Review(
+            self.world.next_id(), user, state, body, commit or pull.head_sha, self.world.clock.tick()
+        )
         pull.reviews.append(review)
         return review
 
@@ -162,7 +193,9 @@ class LocalGitHub:
         if source is not repository:
             repository.git.fetch(source.git, head_branch)
         number = len(repository.runs) + 1
-        run = Run(self.world.next_id(), name, path, event, head_branch, head_sha, source, actor, now, number, **more)
+        run = Run(
+            self.world.next_id(), name, path, event, head_branch, head_sha, source, actor, now, number, **more
+        )
         repository.runs[run.id] = run
         return run
 
@@ -177,7 +210,9 @@ class LocalGitHub:
         """The next `times` requests (after `skip`) meet a fault. `path`: a glob without prefix and query; method `*`: any."""
         self.faults.add(Planned(method, path, fault, None, times, skip))
 
-    def before_next(self, method: str, path: str, call: Callable[[], None], times: int = 1, *, skip: int = 0) -> None:
+    def before_next(
+        self, method: str, path: str, call: Callable[[], None], times: int = 1, *, skip: int = 0
+    ) -> None:
         """Run something of the test's own just before a request is carried out: a push, another run's comment."""
         self.faults.add(Planned(method, path, None, call, times, skip))
 
@@ -189,7 +224,9 @@ class LocalGitHub:
 
     def writes(self) -> list[Exchange]:
         """Everything that could have changed something (a GraphQL query could not)."""
-        return [one for one in self.log if one.method not in ("GET", "HEAD", "OPTIONS") and one.path != "/graphql"]
+        return [
+            one for one in self.log if one.method not in ("GET", "HEAD", "OPTIONS") and one.path != "/graphql"
+        ]
 
     def clear_log(self) -> None:
         self.log.clear()
@@ -214,7 +251,13 @@ class LocalGitHub:
         data = self._stored.get(request.path)
         if data is None or request.headers.get("authorization"):
             # As the real storage does: a foreign Authorization header is an error of its own.
-            yield Reply(Answer(status=404 if data is None else 401, raw=b"<Error/>", headers={"Content-Type": "application/xml"}))
+            yield Reply(
+                Answer(
+                    status=404 if data is None else 401,
+                    raw=b"<Error/>",
+                    headers={"Content-Type": "application/xml"},
+                )
+            )
         else:
             yield Reply(Answer(raw=data, headers={"Content-Type": "application/zip"}))
 
@@ -236,7 +279,9 @@ class LocalGitHub:
             with self._lock:
                 answer = self._carry_out(request, path, exchange)
         exchange.finish(answer)
-        yield Reply(answer, drop=bool(fault and fault.drop == "after"), half=bool(fault and fault.drop == "partial"))
+        yield Reply(
+            answer, drop=bool(fault and fault.drop == "after"), half=bool(fault and fault.drop == "partial")
+        )
 
     def _without_prefix(self, path: str) -> str | None:
         """The path below the API's root, or None where it is not the API's."""
@@ -252,7 +297,10 @@ class LocalGitHub:
         else:
             if path is None:
                 return Answer(status=404, raw=b"Not the API", headers={"Content-Type": "text/html"})
-            context = self._context(Request(request.method, path, request.query, request.headers, request.raw), self.world.anonymous)
+            context = self._context(
+                Request(request.method, path, request.query, request.headers, request.raw),
+                self.world.anonymous,
+            )
             answer, exchange.template = respond(context)
             token = context.token
         exchange.login, exchange.token = token.login, token.value

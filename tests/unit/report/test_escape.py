@@ -6,13 +6,12 @@ import html
 import re
 from html.parser import HTMLParser
 
+import comrak
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gate.report.escape import CODE_LIMIT, EMPTY, PLAIN_LIMIT, code, plain, terminal, visible
-
-comrak = pytest.importorskip("comrak")
 
 ZERO_WIDTH = "\u200b"
 PIECES = (

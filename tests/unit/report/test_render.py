@@ -6,13 +6,14 @@ import re
 import time
 from pathlib import Path
 
+import comrak
 import pytest
 from golden.build import World, judged, measurement
 from golden.scenarios import BASE, SCENARIOS, banners, good, hostile, regression
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gate.errors import InputError
+from gate.errors import GateError, InputError
 from gate.model.report import Report
 from gate.model.verdict import Finding, Level, Verdict
 from gate.report import render
@@ -123,7 +124,6 @@ def test_no_loose_ends(name: str) -> None:
 
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_it_renders_as_it_should_on_github(name: str) -> None:
-    comrak = pytest.importorskip("comrak")
     extensions = comrak.ExtensionOptions()
     for extension in ("table", "autolink", "strikethrough", "tasklist", "tagfilter", "alerts"):
         setattr(extensions, extension, True)
@@ -324,6 +324,22 @@ def test_templates_never_come_from_the_current_folder(
     (tmp_path / "templates").mkdir()
     monkeypatch.chdir(tmp_path)
     assert template_folder() == Path(render.__file__).resolve().parents[2] / "templates"
+
+
+def test_the_installed_package_comes_before_the_checkout(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "gate").mkdir()
+    (tmp_path / "templates").mkdir()
+    monkeypatch.setattr("gate.__file__", str(tmp_path / "gate" / "__init__.py"))
+    for project in ("", "[project]\nname = 'other'\n", "not toml ["):
+        (tmp_path / "pyproject.toml").write_text(project)
+        with pytest.raises(GateError, match="templates are missing"):
+            template_folder()
+    (tmp_path / "pyproject.toml").write_text("[project]\nname = 'retrieval-gate'\n")
+    assert template_folder() == tmp_path.resolve() / "templates"
+    (tmp_path / "gate" / "templates").mkdir()
+    assert template_folder() == tmp_path.resolve() / "gate" / "templates"
 
 
 # The console and the summary

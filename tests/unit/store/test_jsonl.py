@@ -70,7 +70,7 @@ def test_every_other_line_is_a_problem(line: str, message: str) -> None:
 def test_a_number_too_long_to_read_is_a_problem() -> None:
     found, (problem,) = read(f'{{"a": {"9" * 6000}}}\n')
     assert found == []
-    assert problem.startswith("a.jsonl:1: is not JSON (Exceeds the limit")
+    assert problem.startswith("a.jsonl:1: is not JSON (a number with thousands of digits).")
 
 
 def test_escapes_that_are_characters_are_fine() -> None:

@@ -70,7 +70,7 @@ def test_missing_says_what_is_near(tmp_path: Path) -> None:
         "case.jsonl: no such file or folder. Closest: 'cases.jsonl'."
     )
     assert refused(tmp_path / "no" / "x") == (
-        "docs/a.md: no such file or folder. Paths are relative to the file that names them."
+        "docs/a.md: no such file or folder. A path in a file is relative to that file."
     )
     assert "no such file" in refused(tmp_path / "cases.jsonl" / "x")
     (tmp_path / "link").symlink_to("nowhere")

@@ -40,7 +40,9 @@ class Exchange:
 
     @classmethod
     def of(cls, request: Request, path: str, fault: Fault | None) -> Exchange:
-        return cls(request.method, path, dict(request.query), dict(request.headers), _readable(request.raw), fault)
+        return cls(
+            request.method, path, dict(request.query), dict(request.headers), _readable(request.raw), fault
+        )
 
     def finish(self, answer: Answer) -> None:
         self.status = answer.status
@@ -83,7 +85,9 @@ class HttpServer:
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def start(self) -> None:
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
+        )
         self._thread.start()
 
     def close(self) -> None:
