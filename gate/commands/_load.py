@@ -9,6 +9,7 @@ import argparse
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -239,9 +240,7 @@ def _typed_arms(project: Project, suite: SuiteSettings, where: str, problems: Pr
             continue
         found[name] = typed
         if (chunker := getattr(typed, "chunker", None)) is not None:
-            problems.attempt(
-                lambda chunker=chunker, place=place: cut(_NO_PAGES, chunker, place, project.root)
-            )  # type: ignore[misc]
+            problems.attempt(partial(cut, _NO_PAGES, chunker, place, project.root))
     return found
 
 

@@ -28,6 +28,35 @@ class _Group:
     pages: str
 
 
+@dataclass(slots=True)
+class _Tally:
+    """Relevant pages of a group of cases: all, those in the top k now, and how many more those are than before."""
+
+    relevant: int = 0
+    now: int = 0
+    gained: int = 0
+
+
+def _tally(suite: SuiteReport, name: str) -> dict[str | None, _Tally]:
+    """The tallies of one arm by kind; None is the whole arm."""
+    tallies: dict[str | None, _Tally] = {None: _Tally()}
+    for row in suite.arms[name].cases:
+        relevant = len(suite.labels[row.id].relevant)
+        for tally in (tallies[None], tallies.setdefault(row.kind, _Tally())):
+            tally.relevant += relevant
+            tally.now += relevant - len(row.missing)
+    found = suite.comparison.get(name)
+    for move in (*found.lost, *found.won) if found is not None else ():
+        gained = sum(_inside(page.after, suite.k) - _inside(page.before, suite.k) for page in move.pages)
+        for tally in (tallies[None], tallies.setdefault(move.kind, _Tally())):
+            tally.gained += gained
+    return tallies
+
+
+def _inside(rank: int | None, k: int) -> bool:
+    return rank is not None and rank <= k
+
+
 def board(suite: SuiteReport, medium: Medium) -> Section[Cells]:
     """The table of a suite with its legend."""
     table = _Board(suite, medium)
@@ -38,7 +67,8 @@ class _Board:
     def __init__(self, suite: SuiteReport, medium: Medium) -> None:
         self.suite, self.medium = suite, medium
         self.kinds = sorted(
-            {kind for arm in suite.arms.values() for kind in arm.by_kind}
+            {label.kind for label in suite.labels.values()}
+            | {kind for arm in suite.arms.values() for kind in arm.by_kind}
             | {kind for found in suite.comparison.values() for kind in found.kinds}
         )
         self.failing = {(f.arm, f.kind) for f in suite.findings if f.level is Level.REGRESSION}
@@ -46,6 +76,7 @@ class _Board:
         self.metrics = [
             names for names in named if any(names.mean in arm.means for arm in suite.arms.values())
         ]
+        self.tallies = {name: _tally(suite, name) for name in suite.arms}
         self.used: dict[str, None] = {}
 
     def arms(self) -> Iterator[tuple[str, ArmReport, ArmComparison | None]]:
@@ -53,8 +84,9 @@ class _Board:
             found = self.suite.comparison.get(name)
             yield name, arm, found if found is not None and found.n else None
 
-    def group(self, arm: ArmReport, found: ArmComparison | None, kind: str | None) -> _Group:
+    def group(self, name: str, found: ArmComparison | None, kind: str | None) -> _Group:
         """The whole arm (`kind` None) or one kind of it."""
+        arm = self.suite.arms[name]
         compared: GroupComparison | None = found
         if found is not None and kind is not None:
             compared = found.kinds.get(kind)
@@ -65,36 +97,24 @@ class _Board:
                 for names in self.metrics
                 if now is not None and names.mean in now.means
             }
-            return _Group(now.n if now is not None else 0, values, NONE, self._pages(arm, None, kind))
+            return _Group(now.n if now is not None else 0, values, NONE, self._pages(name, None, kind))
         first = compared.metrics[self.suite.metrics[0]]
         return _Group(
             compared.n,
             {row: (change.before, change.after) for row, change in compared.metrics.items()},
             f"{first.wins}/{first.losses}/{first.ties}",
-            self._pages(arm, found, kind),
+            self._pages(name, found, kind),
         )
 
-    def _pages(self, arm: ArmReport, found: ArmComparison | None, kind: str | None) -> str:
+    def _pages(self, name: str, found: ArmComparison | None, kind: str | None) -> str:
         """Relevant pages in the top k before and now, of all; empty where the stored rows do not tell."""
-        rows = [row for row in arm.cases if kind is None or row.kind == kind]
-        relevant = self.suite.labels
-        total = sum(len(relevant[row.id].relevant) for row in rows)
-        now = sum(len(relevant[row.id].relevant) - len(row.missing) for row in rows)
-        if not total:
+        arm, tally = self.suite.arms[name], self.tallies[name].get(kind)
+        if tally is None or not tally.relevant:
             return ""
         if found is None:
-            return f"{now}/{total}"
+            return f"{tally.now}/{tally.relevant}"
         told = found.n == arm.n and "recall" in self.suite.metrics and not self.suite.case_changes
-        if not told:
-            return ""
-        k = self.suite.k
-        gained = sum(
-            (page.after is not None and page.after <= k) - (page.before is not None and page.before <= k)
-            for move in (*found.lost, *found.won)
-            if kind is None or move.kind == kind
-            for page in move.pages
-        )
-        return count_pair(now - gained, now, total)
+        return count_pair(tally.now - tally.gained, tally.now, tally.relevant) if told else ""
 
     def number(self, group: _Group, names: Names) -> tuple[str, str]:
         """`0.83 -> 0.79`, and the counts behind it in small print."""
@@ -143,10 +163,10 @@ class _Board:
             sizes[label.kind] = sizes.get(label.kind, 0) + 1
         rows = []
         for name, arm, found in self.arms():
-            whole = self.group(arm, found, None)
+            whole = self.group(name, found, None)
             cells = [self.name(name, arm, found), str(whole.n)]
             cells += ["".join(self.number(whole, names)) for names in self.metrics]
-            cells += [self._kind_cell(name, arm, found, kind, sizes) for kind in self.kinds]
+            cells += [self._kind_cell(name, found, kind, sizes) for kind in self.kinds]
             rows.append((*cells, whole.moved))
         head = ["arm", "n", *(names.shown(self.medium) for names in self.metrics)]
         head += [
@@ -155,10 +175,8 @@ class _Board:
         align = ("left", "right", *["left"] * (len(head) - 1))
         return Section("", head=(*head, "W/L/T"), align=align, rows=tuple(rows), notes=tuple(self.legend()))
 
-    def _kind_cell(
-        self, name: str, arm: ArmReport, found: ArmComparison | None, kind: str, sizes: Mapping[str, int]
-    ) -> str:
-        group = self.group(arm, found, kind)
+    def _kind_cell(self, name: str, found: ArmComparison | None, kind: str, sizes: Mapping[str, int]) -> str:
+        group = self.group(name, found, kind)
         number, small_print = self.number(group, of_row(self.suite.metrics[0], self.suite.k))
         for row in self.suite.metrics[1:]:
             before, now = group.values.get(row, (None, 0.0))
@@ -173,12 +191,12 @@ class _Board:
         """One row per arm and kind: for consoles, and for many kinds. The arms as a whole stand first where it is long."""
         blocks: list[list[Cells]] = []
         for name, arm, found in self.arms():
-            whole = self.group(arm, found, None)
+            whole = self.group(name, found, None)
             label = self.name(name, arm, found)
             blocks.append([self._long_row(label, "all", whole, self.small(whole.n))])
             dropped = [kind for kind in self.kinds if found is not None and kind in found.dropped_kinds]
             for kind in (*dropped, *(kind for kind in self.kinds if kind not in dropped)):
-                group = self.group(arm, found, kind)
+                group = self.group(name, found, kind)
                 shown = self.mark(name, kind, found, self.medium.plain(kind, 40))
                 if group.n:
                     repeated = label if self.medium.wide else ""
