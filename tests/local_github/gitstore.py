@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
 import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -147,13 +149,12 @@ class GitStore:
         for line in head.splitlines():
             key, _, value = line.partition(" ")
             fields.setdefault(key, []).append(value)
-        who = self.text("show", "--no-patch", "--format=%an%n%ae%n%aI%n%cn%n%ce%n%cI", sha).split("\n")
         return Commit(
             sha=sha,
             tree=fields["tree"][0],
             parents=tuple(fields.get("parent", ())),
-            author={"name": who[0], "email": who[1], "date": _zulu(who[2])},
-            committer={"name": who[3], "email": who[4], "date": _zulu(who[5])},
+            author=_person(fields["author"][0]),
+            committer=_person(fields["committer"][0]),
             message=message.removesuffix("\n"),
         )
 
@@ -245,16 +246,22 @@ class GitStore:
     ) -> str:
         """For tests: commit these files (None removes one) on a branch, made from `start` where it is new."""
         parent = self.branch(branch) or (self.resolve(start) if start else None)
-        entries = [
-            (
-                path,
-                "100644",
-                None if data is None else self.write_blob(data.encode() if isinstance(data, str) else data),
-            )
-            for path, data in files.items()
+        who = f"Test <test@example.org> {int(datetime.fromisoformat(DAY).timestamp())} +0000"
+        parts = [
+            f"commit refs/heads/{branch}\nauthor {who}\ncommitter {who}\n".encode(),
+            _data(message.encode()),
         ]
-        sha = self.write_commit(self.write_tree(parent, entries), [parent] if parent else [], message)
-        self.set_ref(f"refs/heads/{branch}", sha)
+        if parent:
+            parts.append(f"from {parent}\n".encode())
+        for path, text in files.items():
+            if text is None:
+                parts.append(f"D {json.dumps(path)}\n".encode())
+            else:
+                data = text.encode() if isinstance(text, str) else text
+                parts += [f"M 100644 inline {json.dumps(path, ensure_ascii=False)}\n".encode(), _data(data)]
+        self.run("fast-import", "--quiet", "--force", data=b"".join(parts))
+        sha = self.branch(branch)
+        assert sha is not None
         return sha
 
     # -- history
@@ -344,7 +351,13 @@ def git_environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     }
 
 
-def _zulu(moment: str) -> str:
-    from datetime import UTC, datetime
+def _person(line: str) -> dict[str, str]:
+    """`Name <email> seconds zone` of a commit object."""
+    name, rest = line.split(" <", 1)
+    email, when = rest.rsplit("> ", 1)
+    moment = datetime.fromtimestamp(int(when.split()[0]), UTC)
+    return {"name": name, "email": email, "date": moment.strftime("%Y-%m-%dT%H:%M:%SZ")}
 
-    return datetime.fromisoformat(moment).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+def _data(raw: bytes) -> bytes:
+    return b"data %d\n%s\n" % (len(raw), raw)

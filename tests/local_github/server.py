@@ -20,7 +20,7 @@ from local_github import admin, git_http
 from local_github.api import respond
 from local_github.faults import Fault, FaultQueue, Planned
 from local_github.gitstore import GitStore
-from local_github.pulls import open_pull
+from local_github.pulls import open_pull, sync
 from local_github.state import Artifact, Comment, Issue, Repository, Review, Run, Token, World
 from local_github.transport import Exchange, HttpServer, Reply
 from local_github.wire import Answer, Context, Request
@@ -167,8 +167,7 @@ class LocalGitHub:
         commit: str | None = None,
         body: str = "",
     ) -> Review:
-        pull = repository.issues[number].pull
-        assert pull is not None
+        pull = sync(repository, repository.issues[number])
         review = Review(
             self.world.next_id(), user, state, body, commit or pull.head_sha, self.world.clock.tick()
         )

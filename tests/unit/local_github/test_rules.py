@@ -143,9 +143,9 @@ def test_pygithubs_own_retries_are_seen(server: LocalGitHub, widget: Repository)
     "fault", [faults.secondary_limit(), faults.secondary_limit(retry_after=None), faults.primary_limit()]
 )
 def test_pygithub_knows_a_rate_limit(server: LocalGitHub, client: Github, fault: faults.Fault) -> None:
-    server.fail_next("*", "*/issues/1/comments", fault)
+    server.fail_next("*", COMMENTS, fault)
     with pytest.raises(RateLimitExceededException):
-        client.get_repo("acme/widget", lazy=True).get_issue(1).create_comment("x")
+        client.get_repo("acme/widget").get_issue(1).create_comment("x")
 
 
 @pytest.mark.parametrize(
