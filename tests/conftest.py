@@ -8,8 +8,14 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 from small_project import CASES, GATE_TOML, PAGES, QA, Project
+
+
+# A busy machine is no failure; and what CI finds once, everybody finds.
+hypothesis.settings.register_profile("gate", deadline=None, derandomize=bool(os.environ.get("CI")))
+hypothesis.settings.load_profile("gate")
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,9 +51,15 @@ def check_targets(args: argparse.Namespace) -> None:
             raise InputError(Problem(f"--{flag} {target}", "its folder does not exist", "Create it first."))
 
 
-def write(args: argparse.Namespace, report: Report) -> None:
+Overrides = Mapping[str, Path]
+"""Suite -> the folder of templates that extends the built-in ones, for suites that name one."""
+
+
+def write(args: argparse.Namespace, report: Report, overrides: Overrides | None = None) -> None:
     """Write the report to where the flags say; the terminal gets the table unless standard output is taken."""
     from gate.store import canonical, reports
+
+    folders = overrides or {}
 
     if args.json:
         text = reports.dumps(report)
@@ -64,7 +71,7 @@ def write(args: argparse.Namespace, report: Report) -> None:
         from gate.report import render
 
         text = "\n".join(
-            render.comment(report, suite.suite, marker=render.marker(suite.suite)) for suite in report.suites
+            render.comment(report, suite, overrides=folders.get(suite.suite)) for suite in report.suites
         )
         if args.markdown == "-":
             emit(text)
@@ -73,4 +80,9 @@ def write(args: argparse.Namespace, report: Report) -> None:
     if "-" not in (args.json, args.markdown):
         from gate.report import render
 
-        emit(render.console(report, colour=colour()))
+        if not folders:
+            emit(render.console(report, colour=colour()))
+            return
+        for suite in report.suites:
+            one = report.model_copy(update={"suites": (suite,)})
+            emit(render.console(one, colour=colour(), overrides=folders.get(suite.suite)))

@@ -49,10 +49,12 @@ def ks(text: str) -> tuple[int, ...]:
 def run(args: argparse.Namespace) -> int:
     from gate.commands import _output
     from gate.commands._pipeline import execute
+    from gate.commands._templates import overrides
 
     _output.check_targets(args)
     outcome = execute(args)
-    _output.write(args, outcome.report)
+    with overrides(outcome.project, outcome.suites) as folders:
+        _output.write(args, outcome.report, folders)
     if args.json and args.json != "-":
         _write_candidates(args.json, outcome)
     if args.trec:

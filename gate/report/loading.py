@@ -16,6 +16,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from gate.errors import InputError, Problem, did_you_mean, raise_all
 from gate.report.columns import aligned
+from gate.report.compiled import CompiledTemplates
 from gate.report.folder import template_folder
 from gate.report.parts import Cells, Section
 
@@ -63,6 +64,7 @@ def environment(overrides: Path | None, *, colour: bool = False) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
+        bytecode_cache=CompiledTemplates() if overrides is None else None,
     )
     del made.globals["lipsum"], made.filters["random"]  # the same report is always the same bytes
     made.filters["columns"] = _columns

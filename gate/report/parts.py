@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 Row = TypeVar("Row")
 
 
-@dataclass(frozen=True, slots=True)
-class Section(Generic[Row]):
+class Section(NamedTuple, Generic[Row]):
     """A part of a report: a title, a sentence before it, its rows, notes after it.
 
     Where rows are cells, `head` and `align` (left or right) describe the columns. `left_out` says how many rows do
@@ -31,16 +29,14 @@ class Section(Generic[Row]):
 Cells = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(NamedTuple):
     """A finding: what is so, and what to do about it."""
 
     text: str
     todo: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class PageLine:
+class PageLine(NamedTuple):
     """One relevant page of a moved case: its rank before and now, and why."""
 
     page: str
@@ -48,8 +44,7 @@ class PageLine:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Moved:
+class Moved(NamedTuple):
     """A lost or won case under one arm. `remark` holds what excuses it: accepted, already lost, shown only."""
 
     case: str
@@ -61,8 +56,7 @@ class Moved:
     remark: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Miss:
+class Miss(NamedTuple):
     """A case with a relevant page outside the top k, and what came back instead."""
 
     arm: str
@@ -73,8 +67,7 @@ class Miss:
     instead: str
 
 
-@dataclass(frozen=True, slots=True)
-class Added:
+class Added(NamedTuple):
     """A case that the baseline does not have, and what each arm did with it."""
 
     case: str
@@ -83,8 +76,7 @@ class Added:
     outcome: str
 
 
-@dataclass(frozen=True, slots=True)
-class SuiteView:
+class SuiteView(NamedTuple):
     """One suite for one medium. Every string is escaped for that medium already."""
 
     suite: str
@@ -95,27 +87,26 @@ class SuiteView:
     resolved: str = ""
     counts: str = ""
     metric: str = ""
-    banners: Section[Note] = field(default_factory=Section)
-    faults: Section[Note] = field(default_factory=Section)
-    changes: Section[str] = field(default_factory=Section)
-    board: Section[Cells] = field(default_factory=Section)
-    failures: Section[Cells] = field(default_factory=Section)
-    lost: Section[Moved] = field(default_factory=Section)
+    banners: Section[Note] = Section()
+    faults: Section[Note] = Section()
+    changes: Section[str] = Section()
+    board: Section[Cells] = Section()
+    failures: Section[Cells] = Section()
+    lost: Section[Moved] = Section()
     next_step: str = ""
-    won: Section[Moved] = field(default_factory=Section)
-    misses: Section[Miss] = field(default_factory=Section)
-    added: Section[Added] = field(default_factory=Section)
-    diagnosis: Section[Cells] = field(default_factory=Section)
-    question_moves: Section[Cells] = field(default_factory=Section)
-    sweep: Section[Cells] = field(default_factory=Section)
-    slices: Section[Cells] = field(default_factory=Section)
-    sure: Section[Cells] = field(default_factory=Section)
-    remarks: Section[Note] = field(default_factory=Section)
-    provenance: Section[Cells] = field(default_factory=Section)
+    won: Section[Moved] = Section()
+    misses: Section[Miss] = Section()
+    added: Section[Added] = Section()
+    diagnosis: Section[Cells] = Section()
+    question_moves: Section[Cells] = Section()
+    sweep: Section[Cells] = Section()
+    slices: Section[Cells] = Section()
+    sure: Section[Cells] = Section()
+    remarks: Section[Note] = Section()
+    provenance: Section[Cells] = Section()
 
 
-@dataclass(frozen=True, slots=True)
-class RunView:
+class RunView(NamedTuple):
     """The whole run: one line per suite, and the suites."""
 
     mark: str
@@ -123,8 +114,7 @@ class RunView:
     suites: tuple[SuiteView, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class SystemsView:
+class SystemsView(NamedTuple):
     """Several systems on the same cases, in one table."""
 
     title: str

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import traceback
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -239,7 +238,7 @@ class _Page:
         pointer = f"\nThe evidence is too long to stand here; {self._medium.more}.\n"
         text = _tidy(self.head(view) + pointer)
         if _size(text) > budget:
-            bare = replace(view, banners=Section(), faults=Section(), counts="", lead="")
+            bare = view._replace(banners=Section(), faults=Section(), counts="", lead="")
             text = _tidy(self.head(bare) + pointer)
         return text
 
@@ -252,8 +251,8 @@ def _cut(view: SuiteView, most: Mapping[str, int], medium: Medium) -> SuiteView:
         left = len(section.rows) - keep
         if left > 0:
             said = f"{plural(left, 'more row')} left out here; {medium.more}."
-            changed[name] = replace(section, rows=section.rows[:keep], left_out=said)
-    return replace(view, **changed) if changed else view
+            changed[name] = section._replace(rows=section.rows[:keep], left_out=said)
+    return view._replace(**changed) if changed else view
 
 
 def _size(text: str) -> int:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
 from gate.errors import InputError, Problem
+from gate.store.text import decode
 
 if TYPE_CHECKING:
     from subprocess import CompletedProcess
-from gate.store.text import decode
 
 TIMEOUT_SECONDS = 60
 
@@ -213,6 +211,8 @@ class _scratch_index:  # noqa: N801 - reads as a verb at its use
 
     def __enter__(self) -> str:
 
+        import tempfile
+
         self._folder = tempfile.TemporaryDirectory(prefix="gate-index-")
         return str(Path(self._folder.name) / "index")
 
@@ -220,7 +220,7 @@ class _scratch_index:  # noqa: N801 - reads as a verb at its use
         self._folder.cleanup()
 
 
-def _said(done: subprocess.CompletedProcess[bytes]) -> str:
+def _said(done: CompletedProcess[bytes]) -> str:
     """The first line of what git complained about."""
     lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
     return lines[0].removeprefix("fatal: ") if lines else f"exit code {done.returncode}"

@@ -480,3 +480,19 @@ def test_a_base_that_is_no_commit_is_an_input_error(project: Project, ref: str) 
     done = project.gate("run", f"--base={ref}")
     assert done.code == 2
     assert f"--base {ref}" in done.err
+
+
+OVERRIDE = '{% extends "gate/comment.md.j2" %}\n{% block footer %}\nWritten by WHO.\n{% endblock %}\n'
+
+
+def test_template_overrides_come_from_the_base(project: Project) -> None:
+    project.git("checkout", "--quiet", "main")
+    project.edit("gate.toml", "k = 2", 'templates = "words"\nk = 2')
+    project.write("words/comment.md.j2", OVERRIDE.replace("WHO", "the base"))
+    project.commit("own words")
+    project.git("checkout", "--quiet", "-B", "change")
+    project.write("words/comment.md.j2", OVERRIDE.replace("WHO", "the change"))
+    assert project.gate("run", "--base", "main", "--markdown", "comment.md").code == 0
+    assert "Written by the base." in project.read("comment.md")
+    assert project.gate("run", "--markdown", "comment.md").code == 0
+    assert "Written by the change." in project.read("comment.md")

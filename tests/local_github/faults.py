@@ -104,7 +104,7 @@ class Planned:
     method: str
     path: str
     fault: Fault | None
-    call: Callable[[], None] | None
+    call: Callable[[], object] | None
     times: int
     skip: int
 

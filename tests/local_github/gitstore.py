@@ -13,6 +13,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from local_github.gitdiff import Change, changes
+
 HOOK = """#!/bin/sh
 # Refuses pushes to protected branches, in GitHub's words.
 [ -n "$LOCAL_GITHUB_BYPASS" ] && exit 0
@@ -39,19 +41,6 @@ class Commit:
     author: dict[str, str]
     committer: dict[str, str]
     message: str
-
-
-@dataclass(frozen=True)
-class Change:
-    """One file of a diff."""
-
-    path: str
-    status: str
-    additions: int
-    deletions: int
-    sha: str | None
-    previous: str | None = None
-    patch: str | None = None
 
 
 class GitStore:
@@ -255,7 +244,7 @@ class GitStore:
             parts.append(f"from {parent}\n".encode())
         for path, text in files.items():
             if text is None:
-                parts.append(f"D {json.dumps(path)}\n".encode())
+                parts.append(f"D {json.dumps(path, ensure_ascii=False)}\n".encode())
             else:
                 data = text.encode() if isinstance(text, str) else text
                 parts += [f"M 100644 inline {json.dumps(path, ensure_ascii=False)}\n".encode(), _data(data)]
@@ -307,36 +296,11 @@ class GitStore:
 
     def diff(self, base: str, head: str) -> list[Change]:
         """The files that differ, as GitHub lists them."""
-        raw = (
-            self.run("diff", "--raw", "--no-abbrev", "-z", "-M", base, head)
-            .decode(errors="replace")
-            .split("\0")
+        raw, counts, text = (
+            self.run("diff", *flags, "-M", base, head).decode(errors="replace")
+            for flags in (("--raw", "--no-abbrev", "-z"), ("--numstat", "-z"), ("--no-color",))
         )
-        counts = self.run("diff", "--numstat", "-z", "-M", base, head).decode(errors="replace").split("\0")
-        text = self.run("diff", "-M", "--no-color", base, head).decode(errors="replace")
-        patches = re.split(r"(?m)^diff --git ", text)[1:]
-        names = {"A": "added", "D": "removed", "M": "modified", "T": "changed", "R": "renamed", "C": "copied"}
-        changes, at, count_at = [], 0, 0
-        for patch in patches:
-            *_, old_sha, new_sha, letter = raw[at].split(" ")
-            moved = letter[0] in "RC"
-            previous, path = (raw[at + 1], raw[at + 2]) if moved else (None, raw[at + 1])
-            at += 3 if moved else 2
-            added, removed = counts[count_at].split("\t")[:2]
-            count_at += 3 if moved else 1
-            hunks = patch.find("\n@@ ")
-            changes.append(
-                Change(
-                    path=path,
-                    status=names[letter[0]],
-                    additions=0 if added == "-" else int(added),
-                    deletions=0 if removed == "-" else int(removed),
-                    sha=old_sha if letter[0] == "D" else new_sha,
-                    previous=previous,
-                    patch=patch[hunks + 1 :].removesuffix("\n") if hunks >= 0 else None,
-                )
-            )
-        return changes
+        return changes(raw, counts, text)
 
 
 def git_environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:

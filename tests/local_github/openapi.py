@@ -25,10 +25,7 @@ NO_BODY = {204, 302, 304}
 PREFIX = "#/components/schemas/"
 ERROR = {"$ref": f"{PREFIX}basic-error"}
 
-formats = FormatChecker(formats=())
 
-
-@formats.checks("date-time")
 def _is_moment(value: object) -> bool:
     return (
         not isinstance(value, str)
@@ -36,9 +33,13 @@ def _is_moment(value: object) -> bool:
     )
 
 
-@formats.checks("uri")
 def _is_address(value: object) -> bool:
     return not isinstance(value, str) or bool(urllib.parse.urlsplit(value).scheme and " " not in value)
+
+
+formats = FormatChecker(formats=())
+formats.checks("date-time")(_is_moment)
+formats.checks("uri")(_is_address)
 
 
 def available() -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from local_github import git_shapes, shapes
+from local_github import action_shapes, shapes
 from local_github.api_rules import text_of
 from local_github.state import Artifact, CheckRun, Run
 from local_github.wire import Answer, ApiError, Context, Router, not_found
@@ -27,7 +27,7 @@ def create_check(context: Context) -> Answer:
     check.fields["started_at"] = context.world.clock.tick()
     _update(context, check, body)
     context.repo.checks[check.id] = check
-    answer = git_shapes.check_run(context, context.repo, check)
+    answer = action_shapes.check_run(context, context.repo, check)
     return Answer(answer, 201, {"Location": answer["url"]})
 
 
@@ -39,16 +39,16 @@ def update_check(context: Context, check_run_id: int) -> Answer:
             403, "Invalid app_id `15368` - check run can only be modified by the GitHub App that created it."
         )
     _update(context, check, context.body())
-    return Answer(git_shapes.check_run(context, context.repo, check))
+    return Answer(action_shapes.check_run(context, context.repo, check))
 
 
 @route("GET", REPO + "/check-runs/{check_run_id:int}", "checks:read")
 def get_check(context: Context, check_run_id: int) -> Answer:
-    return Answer(git_shapes.check_run(context, context.repo, _check(context, check_run_id)))
+    return Answer(action_shapes.check_run(context, context.repo, _check(context, check_run_id)))
 
 
 @route("GET", REPO + "/check-runs/{check_run_id:int}/annotations", "checks:read")
-def annotations(context: Context, check_run_id: int) -> Answer:
+def list_annotations(context: Context, check_run_id: int) -> Answer:
     check = _check(context, check_run_id)
     web = f"{shapes.repo_web(context, context.repo)}/blob/{check.head_sha}"
     optional = ("start_column", "end_column", "title", "raw_details")
@@ -63,7 +63,7 @@ def checks_of_commit(context: Context, ref: str) -> Answer:
     sha, name = context.repo.git.resolve(ref), context.request.query.get("check_name")
     checks = [one for one in context.repo.checks.values() if one.head_sha == sha and name in (None, one.name)]
     return context.page(
-        checks, lambda check: git_shapes.check_run(context, context.repo, check), "check_runs"
+        checks, lambda check: action_shapes.check_run(context, context.repo, check), "check_runs"
     )
 
 
@@ -138,7 +138,7 @@ def list_statuses(context: Context, ref: str) -> Answer:
 
 @route("GET", REPO + "/actions/runs/{run_id:int}", "actions:read")
 def get_run(context: Context, run_id: int) -> Answer:
-    return Answer(git_shapes.run(context, context.repo, _run(context, run_id)))
+    return Answer(action_shapes.run(context, context.repo, _run(context, run_id)))
 
 
 @route("GET", REPO + "/actions/runs/{run_id:int}/artifacts", "actions:read")
@@ -157,12 +157,14 @@ def artifacts_of_repository(context: Context) -> Answer:
 def _artifacts(context: Context, pairs: list[tuple[Run, Artifact]]) -> Answer:
     name = context.request.query.get("name")
     wanted = [pair for pair in reversed(pairs) if name in (None, pair[1].name)]
-    return context.page(wanted, lambda pair: git_shapes.artifact(context, context.repo, *pair), "artifacts")
+    return context.page(
+        wanted, lambda pair: action_shapes.artifact(context, context.repo, *pair), "artifacts"
+    )
 
 
 @route("GET", REPO + "/actions/artifacts/{artifact_id:int}", "actions:read")
 def get_artifact(context: Context, artifact_id: int) -> Answer:
-    return Answer(git_shapes.artifact(context, context.repo, *_artifact(context, artifact_id)))
+    return Answer(action_shapes.artifact(context, context.repo, *_artifact(context, artifact_id)))
 
 
 @route("GET", REPO + "/actions/artifacts/{artifact_id:int}/{archive_format}", "actions:download")

@@ -210,7 +210,7 @@ class LocalGitHub:
         self.faults.add(Planned(method, path, fault, None, times, skip))
 
     def before_next(
-        self, method: str, path: str, call: Callable[[], None], times: int = 1, *, skip: int = 0
+        self, method: str, path: str, call: Callable[[], object], times: int = 1, *, skip: int = 0
     ) -> None:
         """Run something of the test's own just before a request is carried out: a push, another run's comment."""
         self.faults.add(Planned(method, path, None, call, times, skip))

@@ -88,6 +88,25 @@ def test_a_pull_request_follows_its_branch(widget: Repository, client: Github) -
     assert widget.git.ref("refs/pull/1/head") == pushed
 
 
+def test_renamed_binary_and_oddly_named_files(
+    server: LocalGitHub, widget: Repository, client: Github
+) -> None:
+    text = "".join(f"line {at}\n" for at in range(20))
+    widget.git.commit_files("main", {"docs/old name.md": text, "a.png": b"\x00\x01", "gone.md": "gone\n"})
+    files = {"docs/old name.md": None, "docs/größer.md": text, "a.png": b"\x00\x02", "gone.md": None}
+    widget.git.commit_files("moved", files, start="main")
+    server.add_pull(widget, "moved")
+    found = {one.filename: one for one in client.get_repo("acme/widget").get_pull(2).get_files()}
+    told = {name: (one.status, one.additions, one.deletions) for name, one in found.items()}
+    assert told == {
+        "docs/größer.md": ("renamed", 0, 0),
+        "a.png": ("modified", 0, 0),
+        "gone.md": ("removed", 0, 1),
+    }
+    assert found["docs/größer.md"].previous_filename == "docs/old name.md"
+    assert found["gone.md"].patch == "@@ -1 +0,0 @@\n-gone"
+
+
 def test_a_branch_is_committed_and_proposed(server: LocalGitHub, widget: Repository, client: Github) -> None:
     repo = client.get_repo("acme/widget")
     main = repo.get_branch("main").commit

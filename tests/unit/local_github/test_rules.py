@@ -98,7 +98,7 @@ def test_pages(server: LocalGitHub, widget: Repository, call: Caller) -> None:
         server.add_comment(widget, 1, str(number))
     first = call("GET", f"{COMMENTS}?per_page=500")
     assert len(first.body) == 100
-    links = dict(reversed(part.split("; ")) for part in first.headers["link"].split(", "))  # type: ignore[misc]
+    links = {rel: url for url, rel in (part.split("; ") for part in first.headers["link"].split(", "))}
     assert set(links) == {'rel="next"', 'rel="last"'}
     last = call("GET", links['rel="last"'].strip("<>"))
     assert [one["body"] for one in last.body] == [str(number) for number in range(200, 250)]
@@ -193,7 +193,7 @@ def test_a_fault_may_wait_for_its_turn(server: LocalGitHub, call: Caller) -> Non
 
 
 def test_a_race_can_be_arranged(server: LocalGitHub, widget: Repository, call: Caller) -> None:
-    server.before_next("POST", COMMENTS, lambda: server.add_comment(widget, 1, "the other run's") and None)
+    server.before_next("POST", COMMENTS, lambda: server.add_comment(widget, 1, "the other run's"))
     call("POST", COMMENTS, {"body": "ours"})
     assert [one.body for one in widget.issues[1].comments] == ["the other run's", "ours"]
 
