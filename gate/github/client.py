@@ -71,7 +71,7 @@ class GitHubClient:
 
     @property
     def _repository(self) -> Any:
-        return self._api.get_repo(self._repository_name, lazy=True)
+        return self._api.get_repo(self._repository_name)
 
     def viewer(self) -> str:
         """Our own login. The workflow's token may not read `/user`, GraphQL tells it who it is."""
