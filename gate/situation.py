@@ -22,6 +22,9 @@ from gate.model.metric import Metrics
 from gate.model.settings import SuiteSettings
 from gate.model.verdict import Finding, Level
 
+# A regression that an approving review of the head commit lifts (gate.github reads the reviews live).
+APPROVAL_NEEDED = "approval-needed"
+
 
 class Side(NamedTuple):
     """What one tree says about a suite: its settings, its baseline, its accepted losses."""
@@ -438,6 +441,16 @@ def _accepted(run: Run, trusted: Measurement) -> tuple[dict[tuple[str, str], str
         findings.append(
             _banner("accepted-here", f"this change accepts {len(own)} of its own losses: {said}{more}")
         )
+        if run.rules.policy.approval:
+            findings.append(
+                Finding(
+                    level=Level.REGRESSION,
+                    code=APPROVAL_NEEDED,
+                    cases=tuple(entry.name for entry in own if entry.what == "case"),
+                    text=f"{len(own)} losses that this change accepts await an approving review of its head commit",
+                    todo="Somebody with write access approves it, then this check runs again.",
+                )
+            )
     return {(entry.arm or "", entry.name): entry.reason for entry in valid if entry.what == "case"}, findings
 
 

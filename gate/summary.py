@@ -19,6 +19,7 @@ from gate.model.report import (
     DiagnosisReport,
     Means,
     Report,
+    Source,
     SuiteReport,
     Versions,
 )
@@ -37,6 +38,7 @@ class Extras(NamedTuple):
     slices: Sequence[str] = ()
     sweep: Sequence[int] = ()
     unanswerable: int = 0
+    sources: Mapping[str, Source] = EMPTY
 
 
 def mean_names(metrics: Metrics) -> dict[str, str]:
@@ -82,6 +84,7 @@ def suite_report(
             for name, arm in now.arms.items()
         },
         labels=now.cases,
+        sources=dict(extras.sources),
         pages=now.pages,
     )
 

@@ -15,7 +15,7 @@ from gate.harness import evaluate
 from gate.model.comparison import DUST
 from gate.model.fingerprint import shown
 from gate.model.measurement import Measurement
-from gate.model.report import BaselineRef, SuiteReport, Versions
+from gate.model.report import BaselineRef, Source, SuiteReport, Versions
 from gate.model.verdict import Finding, Level, Verdict, decide
 from gate.situation import Run, Side, Situation, resolve, unmeasured
 from gate.summary import NO_SITUATION, Extras, suite_report
@@ -32,6 +32,9 @@ def judge(
         slices=suite.settings.slices,
         sweep=getattr(args, "sweep", None) or (),
         unanswerable=measured.unanswerable,
+        sources={
+            case.id: Source(file=case.source, line=case.line) for case in suite.cases.cases if case.line
+        },
     )
     head, base = suite.head, suite.base
     if against is not None:

@@ -38,6 +38,10 @@ def _folder(project: Project, suite: Suite, stack: ExitStack) -> Path | None:
     folder = project.base.extract(rules.templates, into)
     if folder is None:
         raise InputError(
-            Problem(f"{rules.templates} at {project.base.short}", "no such folder of templates", "Add it to the base first.")
+            Problem(
+                f"{rules.templates} at {project.base.short}",
+                "no such folder of templates",
+                "Add it to the base first.",
+            )
         )
     return folder

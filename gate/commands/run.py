@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     with overrides(outcome.project, outcome.suites) as folders:
         _output.write(args, outcome.report, folders)
     if args.json and args.json != "-":
-        _write_candidates(args.json, outcome)
+        write_candidates(args.json, outcome)
     if args.trec:
         from pathlib import Path
 
@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
     return int(outcome.report.verdict.exit_code)
 
 
-def _write_candidates(report: str, outcome: Outcome) -> None:
+def write_candidates(report: str, outcome: Outcome) -> None:
     """Where the cases changed and the baseline did not, the baseline this run would record, beside the report."""
     from pathlib import Path
 

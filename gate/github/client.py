@@ -65,7 +65,7 @@ class GitHubClient:
         self._waited = 0.0
         # Our own bounded retries see every answer; the library's would sleep for up to an hour on a rate limit.
         self._api: Github = Github(
-            auth=Auth.Token(token), base_url=api_url, timeout=TIMEOUT_SECONDS, retry=None, per_page=100,
+            auth=Auth.Token(token) if token else None, base_url=api_url, timeout=TIMEOUT_SECONDS, retry=None, per_page=100,
             user_agent="retrieval-gate", lazy=True, seconds_between_requests=0, seconds_between_writes=0,
         )  # fmt: skip
 

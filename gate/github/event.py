@@ -22,6 +22,7 @@ class Mode(StrEnum):
     GATE = "gate"
     COMMENT = "comment"
     REFRESH = "refresh"
+    PROPOSE = "propose"
 
 
 class Pull(Frozen):
@@ -93,6 +94,7 @@ class Activity(StrEnum):
     MEASURE = "measure"
     COMMENT = "comment"
     REFRESH = "refresh"
+    PROPOSE = "propose"
     REFUSE = "refuse"
 
 
@@ -186,10 +188,14 @@ def plan(event: Event, mode: Mode) -> Plan:
     """What to do about an event under a mode; every pair has an answer, and a refusal says why."""
     if mode is Mode.COMMENT:
         return _comment(event)
-    if mode is Mode.REFRESH:
-        if event.name in ("workflow_dispatch", "schedule", ""):
-            return Plan(activity=Activity.REFRESH, why="measures anew and proposes a baseline")
-        return _refused(f"mode 'refresh' belongs to workflow_dispatch, not to {event.name}")
+    if mode in (Mode.REFRESH, Mode.PROPOSE):
+        if event.name not in ("workflow_dispatch", "schedule"):
+            return _refused(
+                f"mode '{mode.value}' belongs to workflow_dispatch, not to {event.name or 'a run outside GitHub'}"
+            )
+        if mode is Mode.PROPOSE:
+            return Plan(activity=Activity.PROPOSE, why="proposes the baseline that the other job measured")
+        return Plan(activity=Activity.REFRESH, why="measures twice and writes a baseline to propose")
     if event.name == "pull_request":
         return Plan(activity=Activity.MEASURE, comments=not event.untrusted, why=_pull_why(event))
     if event.name == "pull_request_target":

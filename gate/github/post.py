@@ -86,3 +86,22 @@ def _leave_one(
     if oldest.id != written.id and written.id in {comment.id for comment in found}:
         return client.update_comment(number, oldest.id, body)
     return oldest
+
+
+def approved(client: GitHubClient, number: int, head: str) -> bool:
+    """Whether somebody with write access approves this very commit. The latest review of each person counts."""
+    latest: dict[str, tuple[str, str]] = {}
+    for review in client.reviews(number):
+        if review.state in ("APPROVED", "CHANGES_REQUESTED", "DISMISSED"):
+            latest[review.author] = (review.state, review.commit)
+    return any(
+        state == "APPROVED" and commit == head and client.may_write(author)
+        for author, (state, commit) in latest.items()
+        if author
+    )
+
+
+def clear(client: GitHubClient, number: int, author: str, stamp: Stamp) -> None:
+    """Delete our comments with this suite and key: what they told of is over."""
+    for comment in ours(client.comments(number), author, stamp):
+        client.delete_comment(number, comment.id)

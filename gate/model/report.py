@@ -111,6 +111,13 @@ class Versions(Frozen):
     corpus: str
 
 
+class Source(Frozen):
+    """Where a case is labelled: the file as gate.toml names it, and the line."""
+
+    file: str
+    line: int
+
+
 class SuiteReport(Frozen):
     """One suite: what was measured, what it was compared with, what was found.
 
@@ -134,6 +141,7 @@ class SuiteReport(Frozen):
     comparison: dict[str, ArmComparison] = Field(default_factory=dict)
     arms: dict[str, ArmReport]
     labels: dict[str, Label]
+    sources: dict[str, Source] = Field(default_factory=dict)
     pages: dict[str, str]
 
 

@@ -50,7 +50,8 @@ class PolicySettings(Frozen):
 
     `metrics`: row names that decide. `kinds`: the kinds that decide, all when absent. `diagnosis`: whether a QA
     question that falls back a bucket warns or fails. `accept`: `head` honours accepted losses that the change
-    itself brings (shown in a banner), `base` only those that are already on the base. `already_lost`: what a loss
+    itself brings (shown in a banner), `base` only those that are already on the base. `approval`: the ones a change
+    brings count only once somebody with write access has approved its head commit. `already_lost`: what a loss
     weighs that the base tree has as well.
     """
 
@@ -58,6 +59,7 @@ class PolicySettings(Frozen):
     metrics: tuple[str, ...] = Field(default=("recall",), min_length=1)
     kinds: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
     diagnosis: Literal["warn", "fail"] = "warn"
+    approval: bool = False
     accept: Literal["head", "base"] = "head"
     already_lost: Literal["warn", "fail"] = "fail"
 

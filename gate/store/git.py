@@ -187,7 +187,11 @@ def fetch(folder: Path, commit: str, depth: int, header: str | None = None) -> b
     """
     credentials = {}
     if header is not None:
-        credentials = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "http.extraHeader", "GIT_CONFIG_VALUE_0": header}
+        credentials = {
+            "GIT_CONFIG_COUNT": "1",
+            "GIT_CONFIG_KEY_0": "http.extraHeader",
+            "GIT_CONFIG_VALUE_0": header,
+        }
     done = _git(
         folder, "fetch", "--no-tags", "--no-recurse-submodules", f"--depth={depth}", "origin", commit,
         check=False, more=credentials,

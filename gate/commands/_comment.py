@@ -1,0 +1,220 @@
+"""The comment step: the only one with a token in a pull request's own run. What fails here is a warning."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gate.commands._action import REPORT, TEMPLATES, Outputs, event_of, folder_of, tell
+from gate.github.client import GitHubClient, GitHubError
+from gate.github.comment import Stamp, ours
+from gate.github.inputs import Inputs, read_inputs
+from gate.github.post import Posted, Wanted, approved, clear, post
+from gate.github.workflow import command, mask
+from gate.model.verdict import Level, Verdict, decide, worst
+
+if TYPE_CHECKING:
+    from gate.github.event import Event
+    from gate.model.report import Report, SuiteReport
+
+EVERY_SUITE = "*"
+"""The suite in the stamp of a comment about all of them: a combined one, or one that says why nothing was measured."""
+
+
+def run_comment(environment: Mapping[str, str]) -> int:
+    """Read the report of the measuring step, ask for reviews where they matter, and write the comment."""
+    token = environment.get("GATE_TOKEN", "")
+    sys.stdout.write(mask(token))
+    outputs, inputs, event = Outputs(environment), read_inputs(environment), event_of(environment)
+    if event.pull is None:
+        return 0
+    client = GitHubClient(token, event.repository, event.api_url)
+    folder = folder_of(environment)
+    report = read_report(folder)
+    if report is not None and needs_approval(report):
+        report = _with_reviews(client, report, event)
+        tell(outputs, report, folder)
+    try:
+        posted = (
+            post_fault(client, folder, inputs, event)
+            if report is None
+            else post_report(client, report, inputs, event, event.pull.number, folder / TEMPLATES)
+        )
+    except GitHubError as fault:
+        print(
+            command("warning", f"the comment could not be written; the job summary has it ({fault})"), end=""
+        )
+        return 0
+    for one in posted:
+        print(f"comment: {one.step.value}, {one.why} {one.url}")
+    outputs.set("comment-url", next((one.url for one in posted if one.url), ""))
+    return 0
+
+
+def read_report(folder: Path) -> Report | None:
+    """The report of the measuring step, None where it left none."""
+    from gate.store import reports
+    from gate.store.text import read_text
+
+    path = folder / REPORT
+    return reports.parse(read_text(path, REPORT), REPORT) if path.exists() else None
+
+
+def needs_approval(report: Report) -> bool:
+    from gate.situation import APPROVAL_NEEDED
+
+    return any(finding.code == APPROVAL_NEEDED for suite in report.suites for finding in suite.findings)
+
+
+def _with_reviews(client: GitHubClient, report: Report, event: Event) -> Report:
+    """The report without the findings that an approving review lifts; unchanged where reviews cannot be read."""
+    from gate.situation import APPROVAL_NEEDED
+
+    assert event.pull is not None
+    try:
+        if not approved(client, event.pull.number, event.pull.head_sha):
+            return report
+    except GitHubError as fault:
+        print(command("warning", f"the reviews could not be read, so nothing is approved ({fault})"), end="")
+        return report
+    suites = []
+    for suite in report.suites:
+        findings = tuple(finding for finding in suite.findings if finding.code != APPROVAL_NEEDED)
+        suites.append(
+            suite.model_copy(update={"findings": findings, "verdict": decide(findings, judged=True)})
+        )
+    return report.model_copy(
+        update={"suites": tuple(suites), "verdict": worst(suite.verdict for suite in suites)}
+    )
+
+
+def post_report(
+    client: GitHubClient,
+    report: Report,
+    inputs: Inputs,
+    event: Event,
+    number: int,
+    templates: Path | None = None,
+    heading: str = "",
+) -> list[Posted]:
+    """One comment per suite, or one for all. `heading` is a line of ours under the verdict (a fork's warning)."""
+    author = inputs.comment_author or client.viewer()
+    if inputs.comment_layout == "combined":
+        groups = [(EVERY_SUITE, list(report.suites))]
+    else:
+        groups = [(suite.suite, [suite]) for suite in report.suites]
+        clear(client, number, author, _stamp(EVERY_SUITE, inputs, event))
+    return [
+        post(
+            client,
+            number,
+            _wanted(name, suites, inputs, event),
+            author,
+            _body(report, suites, name, inputs, event, templates, heading),
+        )
+        for name, suites in groups
+    ]
+
+
+def _wanted(name: str, suites: list[SuiteReport], inputs: Inputs, event: Event) -> Wanted:
+    return Wanted(
+        stamp=_stamp(name, inputs, event),
+        when=inputs.comment,
+        verdict=worst(suite.verdict for suite in suites),
+        changed=any(changed(suite) for suite in suites),
+    )
+
+
+def changed(suite: SuiteReport) -> bool:
+    """Whether there is anything to tell beyond a table that did not move."""
+    moved = any(arm.lost or arm.won or arm.question_moves for arm in suite.comparison.values())
+    return moved or any(finding.level not in (Level.NOTICE, Level.WARNING) for finding in suite.findings)
+
+
+def _stamp(suite: str, inputs: Inputs, event: Event) -> Stamp:
+    return Stamp(
+        suite=suite, key=inputs.comment_key, head=event.head_sha, run=event.run_id, attempt=event.attempt
+    )
+
+
+class _body:  # noqa: N801 - called once the comment that is there has been read
+    """Renders the comment over the old one: a regression that is gone reads as resolved."""
+
+    def __init__(
+        self,
+        report: Report,
+        suites: list[SuiteReport],
+        name: str,
+        inputs: Inputs,
+        event: Event,
+        templates: Path | None,
+        heading: str,
+    ) -> None:
+        self._report, self._suites = report, suites
+        self._marker = _stamp(name, inputs, event).line()
+        self._templates, self._heading = templates, heading
+
+    def __call__(self, old: str | None) -> str:
+        from gate.report import render
+
+        previous = render.verdict_of(old) if old is not None else None
+        budget = (render.BUDGET - len(self._heading.encode()) - 200) // len(self._suites)
+        parts = []
+        for position, suite in enumerate(self._suites):
+            folder = self._templates / suite.suite if self._templates is not None else None
+            parts.append(
+                render.comment(
+                    self._report,
+                    suite,
+                    marker=self._marker if position == 0 else None,
+                    overrides=folder if folder is not None and folder.is_dir() else None,
+                    budget=budget,
+                    previous=previous,
+                )
+            )
+        text = "\n".join(parts)
+        if not self._heading:
+            return text
+        marker, _, rest = text.partition("\n")
+        return f"{marker}\n{self._heading}\n\n{rest}"
+
+
+def post_fault(client: GitHubClient, folder: Path, inputs: Inputs, event: Event) -> list[Posted]:
+    """Nothing was measured: every comment of ours says so, or a new one does. An old green one may not stand."""
+    assert event.pull is not None
+    path = folder / "fault.md"
+    if not path.exists():
+        return []
+    body = path.read_text(encoding="utf-8")
+    verdict = Verdict(json.loads((folder / "fault.json").read_text(encoding="utf-8"))["verdict"])
+    author = inputs.comment_author or client.viewer()
+    number = event.pull.number
+    stamps = [
+        _stamp(suite, inputs, event)
+        for suite in dict.fromkeys(_suites_with_comments(client, number, author, inputs.comment_key))
+    ] or [_stamp(EVERY_SUITE, inputs, event)]
+    return [
+        post(
+            client,
+            number,
+            Wanted(stamp=stamp, when=inputs.comment, verdict=verdict, changed=True),
+            author,
+            lambda _old, stamp=stamp: f"{stamp.line()}\n{body}",  # type: ignore[misc]
+        )
+        for stamp in stamps
+    ]
+
+
+def _suites_with_comments(client: GitHubClient, number: int, author: str, key: str) -> list[str]:
+    from gate.github.comment import read_stamp
+
+    comments = client.comments(number)
+    stamps = [read_stamp(comment.body) for comment in comments]
+    return [
+        stamp.suite
+        for stamp in stamps
+        if stamp is not None and stamp.key == key and ours(comments, author, stamp)
+    ]

@@ -1,0 +1,39 @@
+"""gate action: one step of the GitHub Action. action.yml calls it; on a laptop use 'gate run'."""
+
+from __future__ import annotations
+
+import argparse
+
+HELP = "one step of the GitHub Action (action.yml calls these)"
+EXAMPLES = """\
+examples:
+  gate action plan        what this event asks for, and the base commit
+  gate action measure     measure and judge; the verdict becomes an output
+  gate action publish     job summary and annotations
+  gate action comment     the pull request's comment (needs GATE_TOKEN)
+  gate action finish      exit with the verdict's code
+"""
+STEPS = ("plan", "measure", "publish", "comment", "finish")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("step", choices=STEPS, help="which step; its inputs are environment variables")
+    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
+
+
+def run(args: argparse.Namespace) -> int:
+    import os
+
+    if args.step == "comment":
+        from gate.commands import _comment
+
+        return _comment.run_comment(os.environ)
+    from gate.commands import _action
+
+    steps = {
+        "plan": _action.run_plan,
+        "measure": _action.run_measure,
+        "publish": _action.run_publish,
+        "finish": _action.run_finish,
+    }
+    return steps[args.step](os.environ)

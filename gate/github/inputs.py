@@ -1,0 +1,88 @@
+"""The action's inputs: environment variables in, one typed object out. action.yml binds each input to `INPUT_<NAME>`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from gate.errors import InputError, Problem, did_you_mean, raise_all
+from gate.github.comment import When
+from gate.github.event import Mode
+from gate.model.frozen import Frozen
+
+
+class Inputs(Frozen):
+    """What the workflow asked for. An input that is left empty has its default."""
+
+    config: str = ""
+    suite: tuple[str, ...] = ()
+    mode: Mode = Mode.GATE
+    comment: When = When.ALWAYS
+    comment_layout: Literal["suite", "combined"] = "suite"
+    comment_key: str = ""
+    comment_author: str = ""
+    timeout_minutes: float = 0.0
+    working_directory: str = "."
+    expected_workflow: str = ""
+    reason: str = ""
+    pull_request: int = 0
+
+
+def read_inputs(environment: Mapping[str, str]) -> Inputs:
+    """The inputs; all that is wrong with them is one InputError."""
+    problems: list[Problem] = []
+
+    def text(name: str) -> str:
+        return environment.get(f"INPUT_{name}", "").strip()
+
+    def one_of(name: str, known: tuple[str, ...]) -> str:
+        value = text(name) or known[0]
+        if value not in known:
+            problems.append(Problem(_shown(name), f"no such value ({value!r})", did_you_mean(value, known)))
+            return known[0]
+        return value
+
+    def number(name: str) -> float:
+        value = text(name)
+        try:
+            found = float(value) if value else 0.0
+        except ValueError:
+            found = -1.0
+        if not 0.0 <= found < 1e6:
+            problems.append(Problem(_shown(name), f"not a number from 0 on ({value!r})", "Give a number."))
+            return 0.0
+        return found
+
+    reason = text("REASON")
+    if "\n" in reason or "\r" in reason:
+        problems.append(Problem("input 'reason'", "has a line break", "Give one line."))
+    inputs = {
+        "config": text("CONFIG"),
+        "suite": tuple(
+            name for name in text("SUITE").replace("\n", ",").replace(" ", ",").split(",") if name
+        ),
+        "mode": one_of("MODE", tuple(Mode)),
+        "comment": one_of("COMMENT", tuple(When)),
+        "comment_layout": one_of("COMMENT_LAYOUT", ("suite", "combined")),
+        "comment_key": text("COMMENT_KEY"),
+        "comment_author": text("COMMENT_AUTHOR"),
+        "timeout_minutes": number("TIMEOUT_MINUTES"),
+        "working_directory": text("WORKING_DIRECTORY") or ".",
+        "expected_workflow": text("WORKFLOW") or ".github/workflows/gate.yml",
+        "reason": reason,
+        "pull_request": int(number("PULL_REQUEST")),
+    }
+    raise_all(problems)
+    return Inputs.model_validate(
+        {**inputs, "mode": Mode(str(inputs["mode"])), "comment": When(str(inputs["comment"]))}
+    )
+
+
+def _shown(name: str) -> str:
+    return f"input '{name.lower().replace('_', '-')}'"
+
+
+def refuse_absolute(path: str) -> None:
+    """A working directory or config of the Action lies inside the repository."""
+    if path.startswith(("/", "~")) or ".." in path.split("/"):
+        raise InputError(Problem(path, "leads out of the repository", "Name a path inside it."))
