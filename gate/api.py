@@ -16,7 +16,7 @@ Rankings are page names, best first, each once; `relevant` is a collection of pa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -243,12 +243,32 @@ def compare_reports(*systems: tuple[str, SuiteReport]) -> SystemsComparison:
 
     Raises InputError where the case sets, k, pool or context differ, since such numbers say nothing together.
     """
-    named = [(name, measurement_of(report)) for name, report in systems]
-    return compare_systems([(name, one, _only_arm(one)) for name, one in named])
+    return compare_systems([(name, one, _only_arm(name, one)) for name, one in _named(systems)])
 
 
-def _only_arm(measurement: Measurement) -> ArmMeasurement:
-    return next(iter(measurement.arms.values()))
+def _named(systems: Sequence[tuple[str, SuiteReport]]) -> Iterator[tuple[str, Measurement]]:
+    seen: set[str] = set()
+    for name, report in systems:
+        if name in seen:
+            raise InputError(Problem(name, "names two systems", "Give each a name of its own."))
+        seen.add(name)
+        yield name, measurement_of(report)
+
+
+def _only_arm(name: str, measurement: Measurement) -> ArmMeasurement:
+    """The one arm of a report whose every case was measured."""
+    if len(measurement.arms) != 1:
+        arms = ", ".join(measurement.arms) or "none"
+        raise InputError(
+            Problem(name, f"has {len(measurement.arms)} arms ({arms})", "Compare reports of one arm each.")
+        )
+    arm = next(iter(measurement.arms.values()))
+    if not arm.complete:
+        failed = next(iter({**arm.failed, **arm.failed_questions}))
+        raise InputError(
+            Problem(name, f"has cases that were not measured (first '{failed}')", "Measure them first.")
+        )
+    return arm
 
 
 def compare_systems(systems: Sequence[tuple[str, Measurement, ArmMeasurement]]) -> SystemsComparison:

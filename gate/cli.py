@@ -34,6 +34,7 @@ def parser() -> argparse.ArgumentParser:
     """The whole command line. The verbs' files import nothing heavy until they run."""
     top = argparse.ArgumentParser(
         prog="gate",
+        allow_abbrev=False,
         description=DESCRIPTION,
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -51,6 +52,7 @@ def parser() -> argparse.ArgumentParser:
             description=module.HELP[0].upper() + module.HELP[1:] + ".",
             epilog=module.EXAMPLES,
             formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
         )
         module.add_arguments(sub)
         sub.set_defaults(run=module.run)
@@ -126,7 +128,7 @@ def _check_values(args: argparse.Namespace, words: Sequence[str]) -> None:
         if value == "" or (isinstance(value, list) and "" in value):
             flag = f"--{name.replace('_', '-')}"
             is_flag = any(word.partition("=")[0] == flag for word in words)
-            where = flag if is_flag else name.upper()
+            where = flag if is_flag else f"GATE_{name.upper()}"
             problems.append(Problem(where, "is empty", "Give it a value, or leave it out."))
     split = os.environ.get("GATE_SPLIT")
     if split and getattr(args, "split", None) == split and split not in SPLITS:

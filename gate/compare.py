@@ -6,8 +6,9 @@ Both sides must hold the same cases (same labels, same kinds): `gate.situation` 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from gate.diagnosis import BUCKETS
 from gate.harness import CONTEXT_RECALL
@@ -23,30 +24,61 @@ from gate.model.comparison import (
     PageMove,
     QuestionMove,
 )
+from gate.model.frozen import EMPTY
 from gate.model.measurement import ArmMeasurement, Label, Measurement, Question, Row
 from gate.stats import interval, power, sign_flip, sign_test
 
 # How many of the pages that now stand above a fallen page are named; the first ones took its place.
 OVERTAKERS = 5
 
-Excused = Mapping[tuple[str, str], str]
-"""(arm, case id) -> why a loss of that case does not weigh."""
+
+class Excuse(NamedTuple):
+    """Why a loss does not weigh, and down to which score on each metric; without scores, whatever it is."""
+
+    reason: str
+    down_to: Mapping[str, float] = EMPTY
+
+
+Pair = tuple[str, str]
+"""(arm, case id)"""
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
     """What a comparison is told beside the two measurements.
 
-    `metrics`: row names the policy decides on, the first one counts wins and losses. `accepted`: (arm, case) ->
-    reason. `already_lost`: (arm, case) pairs that the base tree loses too; they weigh unless `spare_already_lost`.
+    `metrics`: row names the policy decides on, the first one counts wins and losses. `accepted`: the losses that a
+    reviewed file names. `already_lost`: what the base tree itself scores on a case that it loses too; such a loss
+    weighs unless `spare_already_lost`, and then only beyond the base tree's own.
     `pages`: how the corpus differs from the baseline's.
     """
 
     metrics: Sequence[str] = ("recall",)
-    accepted: Excused = field(default_factory=dict)
-    already_lost: frozenset[tuple[str, str]] = frozenset()
+    accepted: Mapping[Pair, Excuse] = field(default_factory=dict)
+    already_lost: Mapping[Pair, Mapping[str, float]] = field(default_factory=dict)
     spare_already_lost: bool = False
     pages: PageChanges = field(default_factory=PageChanges)
+
+    def excuses(self, arm: str, case: str) -> list[Excuse]:
+        """What speaks for a loss of this case under this arm."""
+        pair = (arm, case)
+        found = [self.accepted[pair]] if pair in self.accepted else []
+        if self.spare_already_lost and pair in self.already_lost:
+            found.append(Excuse("already lost on the base", self.already_lost[pair]))
+        return found
+
+
+def unexcused(metric: str, before: float, now: float, excuses: Sequence[Excuse]) -> float:
+    """The difference of one case that weighs: what of a loss no excuse covers; a win weighs whole."""
+    difference = now - before
+    if difference >= 0:
+        return difference
+    for excuse in excuses:
+        if not excuse.down_to:
+            return 0.0
+        if metric in excuse.down_to:
+            difference = max(difference, min(0.0, now - excuse.down_to[metric]))
+    return difference
 
 
 def case_changes(now: Mapping[str, Label], before: Mapping[str, Label]) -> CaseChanges:
@@ -88,9 +120,7 @@ def compare_arm(
     reported as not measured elsewhere, so that nobody reads this comparison as complete.
     """
     ids = [name for name in labels if name in now.rows and name in before.rows]
-    excused = {name for name in ids if (arm, name) in context.accepted}
-    if context.spare_already_lost:
-        excused |= {name for name in ids if (arm, name) in context.already_lost}
+    excused = {name: found for name in ids if (found := context.excuses(arm, name))}
     kinds = {
         kind: _group(
             [name for name in ids if labels[name].kind == kind], now.rows, before.rows, context, excused
@@ -113,11 +143,8 @@ def compare_arm(
         wins=first.wins if first else 0,
         losses=first.losses if first else 0,
         ties=first.ties if first else 0,
-        dropped_kinds=tuple(
-            kind
-            for kind, group in kinds.items()
-            if any(group.metrics[metric].total < -DUST for metric in context.metrics)
-        ),
+        dropped_kinds=_below(kinds, context.metrics, lambda change: change.gated),
+        lowered_kinds=_below(kinds, context.metrics, lambda change: change.total),
         kinds=kinds,
         lost=tuple(
             sorted(lost, key=lambda move: (min(_difference(p) for p in move.scores.values()), move.id))
@@ -130,6 +157,12 @@ def compare_arm(
     )
 
 
+def _below(
+    kinds: Mapping[str, GroupComparison], metrics: Sequence[str], of: Callable[[MetricChange], float]
+) -> tuple[str, ...]:
+    return tuple(kind for kind, group in kinds.items() if any(of(group.metrics[m]) < -DUST for m in metrics))
+
+
 def _difference(pair: tuple[float, float]) -> float:
     return pair[1] - pair[0]
 
@@ -139,17 +172,20 @@ def _group(
     now: Mapping[str, Row],
     before: Mapping[str, Row],
     context: Context,
-    excused: set[str],
+    excused: Mapping[str, Sequence[Excuse]],
 ) -> GroupComparison:
     names = sorted(set.intersection(*({*now[n].scores} & {*before[n].scores} for n in ids))) if ids else []
     metrics = {}
     for name in names:
-        differences = {case: now[case].scores[name] - before[case].scores[name] for case in ids}
+        differences = [now[case].scores[name] - before[case].scores[name] for case in ids]
         metrics[name] = _change(
             [before[case].scores[name] for case in ids],
             [now[case].scores[name] for case in ids],
-            list(differences.values()),
-            [0.0 if case in excused and value < 0 else value for case, value in differences.items()],
+            differences,
+            [
+                unexcused(name, before[case].scores[name], now[case].scores[name], excused.get(case, ()))
+                for case in ids
+            ],
         )
     deciding = context.metrics[0]
     return GroupComparison(
@@ -202,6 +238,11 @@ def _move(arm: str, name: str, now: Row, before: Row, label: Label, context: Con
         return CaseMove(id=name, kind=label.kind, query=label.query, scores=scores)
     pages = tuple(_page_move(page, now, before, context.pages) for page in label.relevant)
     overtaken_by = _overtakers(pages, now, before)
+    excuse = context.accepted.get((arm, name))
+
+    def weighs(*excuses: Excuse) -> bool:
+        return any(unexcused(metric, *pair, excuses) < -DUST for metric, pair in scores.items())
+
     changed = {
         *context.pages.added,
         *context.pages.removed,
@@ -217,8 +258,9 @@ def _move(arm: str, name: str, now: Row, before: Row, label: Label, context: Con
         pages=pages,
         overtaken_by=overtaken_by,
         touched=tuple(page for page in (*label.relevant, *overtaken_by) if page in changed),
-        accepted=context.accepted.get((arm, name)),
+        accepted=excuse.reason if excuse is not None and not weighs(excuse) else None,
         already_lost=(arm, name) in context.already_lost,
+        weighs=weighs(*context.excuses(arm, name)),
     )
 
 
@@ -272,16 +314,21 @@ def settings_changed(now: Mapping[str, object], before: Mapping[str, object]) ->
     )
 
 
-def unreproduced(now: Measurement, recorded: Measurement) -> dict[str, tuple[str, ...]]:
-    """The cases and questions of `recorded` that this run does not reproduce, by arm; unstable cases are left out.
+def unreproduced(
+    now: Measurement, recorded: Measurement, trusted: Measurement | None = None
+) -> dict[str, tuple[str, ...]]:
+    """The cases and questions of `recorded` that this run does not reproduce, by arm.
 
-    Equal means equal scores to float dust and equal buckets. An arm on one side only is not reproduced at all.
+    Equal means equal scores to float dust and equal buckets. An arm on one side only is not reproduced at all. Cases
+    that this run or the `trusted` baseline knows as unstable are left out; what `recorded` says of itself is not
+    believed.
     """
     nothing = ArmMeasurement(settings={}, rows={})
     found: dict[str, tuple[str, ...]] = {}
     for arm in sorted(now.arms.keys() | recorded.arms.keys()):
         mine, theirs = now.arms.get(arm, nothing), recorded.arms.get(arm, nothing)
-        unstable = {*mine.unstable, *theirs.unstable}
+        known = trusted.arms.get(arm, nothing) if trusted is not None else nothing
+        unstable = {*mine.unstable, *known.unstable}
         wrong = [
             name
             for name in sorted((mine.rows.keys() | theirs.rows.keys()) - unstable)
@@ -306,9 +353,9 @@ def _bucket(question: Question | None) -> str | None:
 
 
 def same_scores(one: Row, other: Row) -> bool:
-    """Whether the metrics that both rows have are equal, float dust aside."""
+    """Whether every metric of `one` stands in `other` with the same score, float dust aside."""
     mine, theirs = one.scores, other.scores
-    return all(abs(mine[name] - theirs[name]) <= DUST for name in mine.keys() & theirs.keys())
+    return all(name in theirs and abs(mine[name] - theirs[name]) <= DUST for name in mine)
 
 
 def warned_metrics(comparison: GroupComparison, decided: Sequence[str]) -> tuple[str, ...]:

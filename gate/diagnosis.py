@@ -75,6 +75,22 @@ def at_context(questions: Mapping[str, Question], context: int) -> dict[str, Que
     }
 
 
+def within(questions: Mapping[str, Question], meaning: Meaning) -> dict[str, Question]:
+    """The same questions under another pool and context, from their stored positions."""
+    cut = {
+        name: {
+            page: at if at is not None and at <= meaning.pool else None for page, at in question.at.items()
+        }
+        for name, question in questions.items()
+    }
+    return {
+        name: question.model_copy(update={"at": cut[name], "bucket": bucket(cut[name], meaning.context)})
+        if question.bucket in OFFLINE
+        else question
+        for name, question in questions.items()
+    }
+
+
 def counts(questions: Mapping[str, Question]) -> dict[str, int]:
     """How many questions ended in each bucket; the offline buckets are always listed."""
     tally = Counter(question.bucket for question in questions.values())

@@ -8,10 +8,20 @@ listed. Without a base (on a laptop) the work tree's baseline stands in for it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from gate.compare import Context, case_changes, compare_arm, page_changes, unreproduced, warned_metrics
+from gate.compare import (
+    Context,
+    Excuse,
+    Pair,
+    case_changes,
+    compare_arm,
+    page_changes,
+    unreproduced,
+    warned_metrics,
+)
+from gate.diagnosis import BUCKETS, within
 from gate.harness import rescore
 from gate.model.accepted import Entry
 from gate.model.comparison import DUST, ArmComparison, CaseChanges, PageChanges
@@ -19,7 +29,7 @@ from gate.model.fingerprint import shown
 from gate.model.frozen import EMPTY
 from gate.model.measurement import ArmMeasurement, Meaning, Measurement
 from gate.model.metric import Metrics
-from gate.model.settings import SuiteSettings
+from gate.model.settings import ArmSettings, SuiteSettings
 from gate.model.verdict import Finding, Level
 
 # A regression that an approving review of the head commit lifts (gate.github reads the reviews live).
@@ -49,7 +59,9 @@ class Run(NamedTuple):
     base: Side | None = None
     renames: Mapping[str, str] = EMPTY
     left_out: tuple[str, ...] = ()
-    already_lost: frozenset[tuple[str, str]] = frozenset()
+    already_lost: Mapping[Pair, Mapping[str, float]] = EMPTY
+    base_has_config: bool = True
+    against: bool = False
 
     @property
     def rules(self) -> SuiteSettings:
@@ -82,6 +94,7 @@ class Situation:
     cases: CaseChanges = field(default_factory=CaseChanges)
     pages: PageChanges = field(default_factory=PageChanges)
     metrics: tuple[str, ...] = ("recall",)
+    under_base: Mapping[str, ArmComparison] = field(default_factory=dict)
 
 
 def resolve(run: Run, metrics: Metrics) -> Situation:
@@ -97,6 +110,7 @@ def resolve(run: Run, metrics: Metrics) -> Situation:
     findings += _absent(run, trusted)
     findings += _edited_baseline(run, trusted, changes)
     findings += _edited_rules(run)
+    findings += _without_rows(run, trusted)
     accepted, about_accepted = _accepted(run, trusted)
     findings += about_accepted
     pages = page_changes(run.now.pages, trusted.pages, run.renames)
@@ -110,13 +124,77 @@ def resolve(run: Run, metrics: Metrics) -> Situation:
         spare_already_lost=run.rules.policy.already_lost == "warn",
         pages=pages,
     )
-    arms = {
+    arms = _compared(run.on_base, before, context)
+    under_base = {}
+    if before is not trusted and run.now.settings.pool >= trusted.settings.pool:
+        # The base's own settings hold as well: a higher k must not hide what is lost at the base's.
+        own = replace(context, already_lost={})
+        under_base = _compared(_rescored(run.on_base, trusted.settings, metrics), trusted, own)
+    findings += _nothing_compared(run, arms)
+    findings += _warnings(run, arms, context.metrics)
+    return Situation(tuple(findings), arms, changes, pages, tuple(context.metrics), under_base)
+
+
+def _compared(now: Measurement, before: Measurement, context: Context) -> dict[str, ArmComparison]:
+    return {
         name: compare_arm(name, arm, before.arms[name], before.cases, context)
-        for name, arm in run.on_base.arms.items()
+        for name, arm in now.arms.items()
         if name in before.arms
     }
-    findings += _warnings(run, arms, context.metrics)
-    return Situation(tuple(findings), arms, changes, pages, tuple(context.metrics))
+
+
+def _rescored(measurement: Measurement, meaning: Meaning, metrics: Metrics) -> Measurement:
+    """The same rankings scored under other settings: rows, and the buckets of the QA questions."""
+    arms = {
+        name: arm.model_copy(
+            update={
+                "rows": rescore(arm.rows, measurement.cases, meaning, metrics),
+                "questions": within(arm.questions, meaning),
+            }
+        )
+        for name, arm in measurement.arms.items()
+    }
+    return measurement.model_copy(update={"settings": meaning, "arms": arms})
+
+
+def _without_rows(run: Run, trusted: Measurement) -> Iterator[Finding]:
+    """Arms that decide but have no rows in the baseline: nothing could be lost, so nothing would ever be said."""
+    rules = {**run.head.settings.arms, **run.rules.arms}
+    for name in run.now.arms:
+        if name in trusted.arms or (name in rules and not rules[name].gate):
+            continue
+        new_here = run.base is not None and name not in run.base.settings.arms
+        recorded = run.brings is not None and name in run.brings.arms
+        if new_here:
+            yield Finding(
+                level=Level.NOTICE if recorded else Level.BANNER,
+                code="arm-new",
+                arm=name,
+                text=f"the arm '{name}' is new in this change: it has no rows in the base's baseline to be compared with",
+                todo=""
+                if recorded
+                else f"Record it with 'gate baseline {run.suite}', or later changes are invalid.",
+            )
+        else:
+            yield Finding(
+                level=Level.NOTICE if run.against else Level.INVALID,
+                code="arm-without-rows",
+                arm=name,
+                text=f"the arm '{name}' has no rows in the baseline, so no loss of it could show",
+                todo=f"Record it with 'gate baseline {run.suite}', or set gate = false.",
+            )
+
+
+def _nothing_compared(run: Run, arms: Mapping[str, ArmComparison]) -> Iterator[Finding]:
+    """A pass needs a comparison of at least one arm that decides."""
+    rules = {**run.head.settings.arms, **run.rules.arms}
+    if not any(one.n and (name not in rules or rules[name].gate) for name, one in arms.items()):
+        yield Finding(
+            level=Level.INVALID,
+            code="nothing-compared",
+            text=f"no arm of the suite '{run.suite}' that decides could be compared with the baseline",
+            todo=f"Keep an arm that the base has, or record a baseline with 'gate baseline {run.suite}'.",
+        )
 
 
 def unmeasured(run: Run) -> Iterator[Finding]:
@@ -128,10 +206,8 @@ def unmeasured(run: Run) -> Iterator[Finding]:
         failed = {**arm.failed, **arm.failed_questions}
         first = next(iter(failed))
         asked = len(arm.rows) + len(arm.failed) + len(arm.questions) + len(arm.failed_questions)
-        settings = rules.get(name)
-        required = settings is None or settings.required
         yield Finding(
-            level=Level.NOT_MEASURED if required else Level.PARTIAL,
+            level=_unmeasured_level(rules.get(name)),
             code="arm-not-measured",
             arm=name,
             cases=tuple(failed),
@@ -139,13 +215,19 @@ def unmeasured(run: Run) -> Iterator[Finding]:
             todo="Not measured.",
         )
     for name in run.left_out:
+        # Held against a base, what the base requires must be measured; on a laptop a part is what was asked for.
         yield Finding(
-            level=Level.PARTIAL,
+            level=_unmeasured_level(rules.get(name)) if run.base is not None else Level.PARTIAL,
             code="arm-left-out",
             arm=name,
             text=f"arm '{name}' was left out by --arm",
             todo="Not measured.",
         )
+
+
+def _unmeasured_level(rules: ArmSettings | None) -> Level:
+    """An arm that the rules do not name is required."""
+    return Level.NOT_MEASURED if rules is None or rules.required else Level.PARTIAL
 
 
 def _all_arms(run: Run) -> dict[str, ArmMeasurement]:
@@ -172,10 +254,15 @@ def _without_baseline(run: Run) -> Iterator[Finding]:
     if faults:
         yield from faults
     else:
+        where = (
+            "no baseline on the base yet"
+            if run.base_has_config
+            else "no gate.toml on the base: nothing of it decides"
+        )
         yield Finding(
-            level=Level.NOTICE,
+            level=Level.NOTICE if run.base_has_config else Level.BANNER,
             code="new-baseline",
-            text=f"the suite '{run.suite}' has no baseline on the base yet; the one this change brings reproduces",
+            text=f"the suite '{run.suite}' has {where}; the baseline that this change brings reproduces",
         )
 
 
@@ -192,7 +279,9 @@ def _not_reproduced(run: Run, brought: Measurement) -> list[Finding]:
         )
     else:
         wrong = {
-            arm: names for arm, names in unreproduced(run.now, brought).items() if arm not in run.left_out
+            arm: names
+            for arm, names in unreproduced(run.now, brought, run.trusted).items()
+            if arm not in run.left_out
         }
         if not wrong:
             return []
@@ -240,15 +329,12 @@ def _same_meaning(
                 todo="Change the split or raise the pool in a change of its own that an owner merges knowingly.",
             )
         ]
-    arms = {
-        name: arm.model_copy(update={"rows": rescore(arm.rows, trusted.cases, run.now.settings, metrics)})
-        for name, arm in trusted.arms.items()
-    }
-    before = trusted.model_copy(update={"settings": run.now.settings, "arms": arms})
+    before = _rescored(trusted, run.now.settings, metrics)
     banner = Finding(
         level=Level.BANNER,
         code="settings-changed",
-        text=f"this change alters what the numbers mean ({difference}); the base's rows were scored again",
+        text=f"this change alters what the numbers mean ({difference}); the base's rows were scored again, and its own "
+        "settings are applied as well where they can be",
     )
     return before, [banner, *_not_reproduced(run, brought)]
 
@@ -276,7 +362,7 @@ def _changed_cases(run: Run, trusted: Measurement, changes: CaseChanges) -> Iter
         cases=(*changes.removed, *changes.changed),
         text=f"this change alters the cases and the baseline ({changes}); the base's cases still decide",
     )
-    if brought.settings == run.now.settings and trusted.settings == run.now.settings:
+    if trusted.settings == run.now.settings:
         yield from _not_reproduced(run, brought)
 
 
@@ -308,6 +394,12 @@ def _absent(run: Run, trusted: Measurement) -> Iterator[Finding]:
                 text=f"{thing} of the base is absent here",
                 todo="Bring it back, or accept its absence with a reason in the accepted file.",
             )
+    if (
+        run.rules.policy.diagnosis == "fail"
+        and ("qa", "qa") not in accepted
+        and run.now.qa_version is not None
+    ):
+        yield from _talked_away(run, trusted)
     if trusted.qa_version is not None and run.now.qa_version not in (None, trusted.qa_version):
         yield Finding(
             level=Level.BANNER if run.base is not None else Level.WARNING,
@@ -317,10 +409,36 @@ def _absent(run: Run, trusted: Measurement) -> Iterator[Finding]:
         )
 
 
+def _talked_away(run: Run, trusted: Measurement) -> Iterator[Finding]:
+    """Where the diagnosis decides, a question that was reworded or removed can no longer be seen to fall."""
+    for name, arm in trusted.arms.items():
+        now = run.now.arms.get(name)
+        lost = [
+            question
+            for question, was in arm.questions.items()
+            if now is not None
+            and question not in now.failed_questions
+            and (question not in now.questions or now.questions[question].sha256 != was.sha256)
+        ]
+        if lost:
+            yield Finding(
+                level=Level.INVALID,
+                code="questions-changed",
+                arm=name,
+                text=f"{len(lost)} QA questions of the base were changed or removed, and the policy decides on them "
+                f"({', '.join(lost[:8])})",
+                todo="Bring them back, or accept the change of the QA set with a reason in the accepted file.",
+            )
+            return
+
+
 def _edited_baseline(run: Run, trusted: Measurement, changes: CaseChanges) -> Iterator[Finding]:
     """What an edit of the baseline alone would hide from later changes."""
     brought = run.brings
-    if brought is None or changes or brought.settings != trusted.settings:
+    if brought is None or changes or run.now.settings != trusted.settings:
+        return
+    if brought.settings != run.now.settings or brought.cases_version != run.now.cases_version:
+        yield from _not_reproduced(run, brought)
         return
     lowered: dict[str, list[str]] = {}
     raised: dict[str, list[str]] = {}
@@ -339,14 +457,50 @@ def _edited_baseline(run: Run, trusted: Measurement, changes: CaseChanges) -> It
                 raised.setdefault(name, []).append(case)
     parts = [f"lowers {_by_arm(lowered)}" if lowered else "", f"raises {_by_arm(raised)}" if raised else ""]
     said = " and ".join(part for part in parts if part) or "changes no score"
-    wrong = unreproduced(run.now, brought)
+    wrong = unreproduced(run.now, brought, trusted)
     if wrong:
         said += f"; this run does not reproduce it ({_by_arm(wrong)})"
+    hidden = _hidden(run, brought, lowered, wrong)
+    if hidden:
+        yield Finding(
+            level=Level.REGRESSION,
+            code="baseline-lowered",
+            cases=tuple(dict.fromkeys(name for names in hidden.values() for name in names)),
+            text=f"this change lowers the baseline below what is measured ({_by_arm(hidden)}): later losses would not show",
+            todo=f"Restore it, or record what is measured with 'gate baseline {run.suite}'.",
+        )
     yield Finding(
         level=Level.BANNER,
         code="baseline-edited",
         cases=tuple(dict.fromkeys(case for cases in lowered.values() for case in cases)),
         text=f"this change edits the baseline: it {said}. The base's rows still decide",
+    )
+
+
+def _hidden(
+    run: Run, brought: Measurement, lowered: Mapping[str, Sequence[str]], wrong: Mapping[str, Sequence[str]]
+) -> dict[str, list[str]]:
+    """Cases that the brought baseline holds lower than this run measures them, and questions that it drops or sinks."""
+    found = {}
+    for arm, names in wrong.items():
+        here, there = run.now.arms.get(arm), brought.arms.get(arm)
+        questions = here.questions.keys() if here is not None else set()
+        sunk = [
+            name
+            for name in names
+            if name in lowered.get(arm, ())
+            or (name in questions and (there is None or name not in there.questions))
+            or (name in questions and there is not None and _worse(there, here, name))
+        ]
+        if sunk:
+            found[arm] = sunk
+    return found
+
+
+def _worse(there: ArmMeasurement, here: ArmMeasurement | None, name: str) -> bool:
+    """Whether the recorded bucket of a question is a worse one than the measured."""
+    return here is not None and BUCKETS.index(there.questions[name].bucket) < BUCKETS.index(
+        here.questions[name].bucket
     )
 
 
@@ -372,13 +526,6 @@ def _edited_rules(run: Run) -> Iterator[Finding]:
                     "arm-rules-changed",
                     f"this change sets {flag} = {str(getattr(other, flag)).lower()} for the arm '{name}'; the base's value holds",
                 )
-    for name in head.arms.keys() - base.arms.keys():
-        yield Finding(
-            level=Level.NOTICE,
-            code="arm-new",
-            arm=name,
-            text=f"the arm '{name}' is new in this change: it has no rows in the base's baseline to be compared with",
-        )
 
 
 def _banner(code: str, text: str) -> Finding:
@@ -407,7 +554,7 @@ def _stale(entry: Entry, digest: str, trusted: Measurement) -> bool:
     return entry.what == "case" and (label is None or label.sha256 != entry.case_sha256)
 
 
-def _accepted(run: Run, trusted: Measurement) -> tuple[dict[tuple[str, str], str], list[Finding]]:
+def _accepted(run: Run, trusted: Measurement) -> tuple[dict[Pair, Excuse], list[Finding]]:
     digest = trusted.sha256()
     listened = _listened_to(run)
     valid = [entry for entry in listened if not _stale(entry, digest, trusted)]
@@ -451,7 +598,12 @@ def _accepted(run: Run, trusted: Measurement) -> tuple[dict[tuple[str, str], str
                     todo="Somebody with write access approves it, then this check runs again.",
                 )
             )
-    return {(entry.arm or "", entry.name): entry.reason for entry in valid if entry.what == "case"}, findings
+    excuses = {
+        (entry.arm or "", entry.name): Excuse(entry.reason, entry.down_to)
+        for entry in valid
+        if entry.what == "case"
+    }
+    return excuses, findings
 
 
 _NAMES = {"rr": "MRR", "context_recall": "context recall"}

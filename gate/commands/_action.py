@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from gate.errors import GateError, InputError, NotMeasuredError, Problem
 from gate.github.base import Found, find_base
-from gate.github.event import Activity, Event, Plan, plan, read_event
+from gate.github.event import Activity, Event, Mode, Plan, plan, read_event
 from gate.github.inputs import Inputs, read_inputs, refuse_absolute
 from gate.github.workflow import command, fenced, output
 from gate.model.verdict import Exit, Verdict
@@ -72,8 +72,12 @@ class Checkout:
 
     def parents_by_api(self, commit: str) -> list[str]:
         from gate.github.client import GitHubClient, GitHubError
+        from gate.store import git
 
-        if not commit or not self._event.repository:
+        # Asked only where the checkout is the merge and shallow. A workflow that checked out the head alone measures no
+        # merge, and main may have gone on without it.
+        found = git.head(self._folder)
+        if found is None or found.commit != commit or self.parents(commit) or not self._event.repository:
             return []
         try:
             return GitHubClient("", self._event.repository, self._event.api_url).parents(commit)
@@ -103,8 +107,11 @@ def run_plan(environment: Mapping[str, str]) -> int:
     refuse_absolute(inputs.working_directory)
     decided = plan(event, inputs.mode)
     found = Found(None, "no base")
+    folder = Path(inputs.working_directory)
+    if decided.activity in (Activity.MEASURE, Activity.REFRESH) and not folder.is_dir():
+        what = f"no such folder in the checkout ({inputs.working_directory!r})"
+        raise InputError(Problem("input 'working-directory'", what, "Check out the repository first."))
     if decided.activity is Activity.MEASURE:
-        folder = Path(inputs.working_directory)
         found = find_base(event, Checkout(folder, event))
         if (
             found.commit is not None
@@ -176,14 +183,30 @@ def run_measure(environment: Mapping[str, str]) -> int:
     os.chdir(inputs.working_directory)
     try:
         with _deadline(inputs.timeout_minutes):
+            if inputs.mode is Mode.REFRESH:
+                return _refresh(inputs, outputs, folder)
             outcome = execute(measuring_arguments(inputs, environment.get("GATE_BASE")))
             with overrides(outcome.project, outcome.suites) as folders:
                 _keep_templates(folders, folder / TEMPLATES)
     except GateError as fault:
-        return _faulty(fault, outputs, folder)
+        return faulty(fault, outputs, folder)
     report = outcome.report
     canonical.write_text(folder / REPORT, reports.dumps(report), REPORT)
     write_candidates(str(folder / REPORT), outcome)
+    _log(report)
+    tell(outputs, report, folder)
+    return 0
+
+
+def _refresh(inputs: Inputs, outputs: Outputs, folder: Path) -> int:
+    """Measure twice, and leave a baseline that the other job proposes. A refresh has no verdict."""
+    from gate.commands._refresh import measure_refresh
+    from gate.report import render
+    from gate.store import canonical, reports
+
+    report = measure_refresh(inputs, folder)
+    canonical.write_text(folder / REPORT, reports.dumps(report), REPORT)
+    canonical.write_text(folder / "summary.md", render.summary(report), "summary.md")
     _log(report)
     tell(outputs, report, folder)
     return 0
@@ -198,7 +221,7 @@ def _keep_templates(folders: Mapping[str, Path], into: Path) -> None:
             target.write_bytes(path.read_bytes())
 
 
-def _faulty(fault: GateError, outputs: Outputs, folder: Path) -> int:
+def faulty(fault: GateError, outputs: Outputs, folder: Path) -> int:
     """Nothing could be measured: say so in the log, the outputs and the comment."""
     from gate.report.escape import plain
 
@@ -307,10 +330,10 @@ def run_publish(environment: Mapping[str, str]) -> int:
     folder = folder_of(environment)
     path = folder / REPORT
     if not path.exists():
-        _append(environment.get("GITHUB_STEP_SUMMARY"), _fault_text(folder))
+        append_summary(environment.get("GITHUB_STEP_SUMMARY"), _fault_text(folder))
         return 0
     report = reports.parse(read_text(path, REPORT), REPORT)
-    _append(environment.get("GITHUB_STEP_SUMMARY"), render.summary(report))
+    append_summary(environment.get("GITHUB_STEP_SUMMARY"), render.summary(report))
     inputs = read_inputs(environment)
     for suite in report.suites:
         for line in lost_annotations(suite, inputs.working_directory):
@@ -323,7 +346,7 @@ def _fault_text(folder: Path) -> str:
     return path.read_text(encoding="utf-8") if path.exists() else "### ⛔ not measured\n"
 
 
-def _append(path: str | None, text: str) -> None:
+def append_summary(path: str | None, text: str) -> None:
     if path:
         with Path(path).open("a", encoding="utf-8") as stream:
             stream.write(text + "\n")

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from gate.github.event import Event
     from gate.model.report import Report, SuiteReport
 
+RESOLVED = "**Resolved: the regression that stood here is gone.**"
+"""The line of templates/_head.md.j2. Text of a pull request never is a whole line in bold."""
+
 EVERY_SUITE = "*"
 """The suite in the stamp of a comment about all of them: a combined one, or one that says why nothing was measured."""
 
@@ -161,6 +164,9 @@ class _body:  # noqa: N801 - called once the comment that is there has been read
         from gate.report import render
 
         previous = render.verdict_of(old) if old is not None else None
+        if old is not None and RESOLVED in old.splitlines():
+            # It stays resolved: the next push that changes nothing would otherwise rewrite the comment.
+            previous = Verdict.REGRESSION
         budget = (render.BUDGET - len(self._heading.encode()) - 200) // len(self._suites)
         parts = []
         for position, suite in enumerate(self._suites):

@@ -13,7 +13,7 @@ def add_config(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--config",
         metavar="FILE",
-        default=os.environ.get("GATE_CONFIG") or None,
+        default=os.environ.get("GATE_CONFIG"),
         help="gate.toml or pyproject.toml, or its folder (default: the nearest one upwards; env GATE_CONFIG)",
     )
     parser.add_argument(
@@ -39,13 +39,13 @@ def add_measuring(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--split",
         choices=SPLITS,
-        default=os.environ.get("GATE_SPLIT") or None,
+        default=os.environ.get("GATE_SPLIT"),
         help="cases to measure (default: as configured)",
     )
     parser.add_argument(
         "--base",
         metavar="REF",
-        default=os.environ.get("GATE_BASE") or None,
+        default=os.environ.get("GATE_BASE"),
         help="compare with this commit's baseline under its rules (env GATE_BASE)",
     )
     parser.add_argument(

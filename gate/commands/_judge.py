@@ -9,12 +9,15 @@ from typing import Any
 
 from gate.commands._load import Project, Suite, read_absent, typed_arm, typed_policy
 from gate.commands._measure import Measured, Workshop, as_case, build
+from gate.commands.compare import incomplete
+from gate.compare import Context, Pair, compare_arm
 from gate.corpus.read import read_corpus
 from gate.errors import GateError
 from gate.harness import evaluate
-from gate.model.comparison import DUST
+from gate.model.comparison import DUST, CaseMove
 from gate.model.fingerprint import shown
 from gate.model.measurement import Measurement
+from gate.model.metric import Metrics
 from gate.model.report import BaselineRef, Source, SuiteReport, Versions
 from gate.model.verdict import Finding, Level, Verdict, decide
 from gate.situation import Run, Side, Situation, resolve, unmeasured
@@ -47,6 +50,8 @@ def judge(
         base=base,
         renames=doc_renames(project, suite),
         left_out=suite.left_out,
+        base_has_config=project.base_settings is not None,
+        against=against is not None,
     )
     compares = run.trusted is not None or not (args.no_baseline or _other_split(args, suite))
     if compares:
@@ -56,6 +61,8 @@ def judge(
             run = run._replace(already_lost=lost)
             situation = resolve(run, project.metrics)
         findings = [*situation.findings, *policy_findings(project, suite, run, situation)]
+        if against is not None:
+            findings += incomplete(str(args.against), against)
     else:
         situation = NO_SITUATION
         findings = list(unmeasured(run))
@@ -103,15 +110,39 @@ def baseline_ref(project: Project, run: Run, args: argparse.Namespace) -> Baseli
 
 def policy_findings(project: Project, suite: Suite, run: Run, situation: Situation) -> Iterator[Finding]:
     """What the base's policy finds, and what a stricter one in the change finds beyond it."""
+    gated = [name for name in suite.settings.arms if suite.settings.arms[name].gate]
+    uncompared = {
+        # An absolute rule (a floor) judges an arm without a before as well; held against itself it lost nothing.
+        name: compare_arm(name, arm, arm, run.now.cases, Context(metrics=situation.metrics))
+        for name, arm in run.now.arms.items()
+        if name not in situation.arms
+    }
     sides = [run.rules.policy]
     if run.head.settings.policy != run.rules.policy:
         sides.append(run.head.settings.policy)
     for policy in sides:
         module, settings = typed_policy(policy, f"{project.config.shown} [suite.{suite.name}]", project.root)
-        for name, comparison in situation.arms.items():
-            if suite.settings.arms[name].gate and comparison.n:
+        for name, comparison in {**uncompared, **situation.arms}.items():
+            if name in gated and comparison.n:
                 yield from module.judge(name, comparison, settings)
                 yield from _moved_questions(name, comparison.question_moves, policy.diagnosis == "fail")
+        for name, comparison in situation.under_base.items():
+            if name in gated and comparison.n:
+                for finding in module.judge(name, comparison, settings):
+                    yield _under_base(finding, run)
+
+
+def _under_base(finding: Finding, run: Run) -> Finding:
+    """A regression that only the base's own settings show; the table beside it is under the new ones."""
+    trusted = run.trusted
+    assert trusted is not None
+    said = ", ".join(
+        f"{name} = {value}" for name, value in trusted.settings.model_dump().items() if name != "split"
+    )
+    text = f"{finding.text} under the base's own settings ({said})"
+    return finding.model_copy(
+        update={"code": f"{finding.code}-under-base", "text": text, "arm": None, "kind": None}
+    )
 
 
 def _moved_questions(arm: str, moves: Sequence[Any], fails: bool) -> Iterator[Finding]:
@@ -165,56 +196,62 @@ def doc_renames(project: Project, suite: Suite) -> dict[str, str]:
     }
 
 
-def lost_on_base(project: Project, run: Run, situation: Situation) -> frozenset[tuple[str, str]]:
-    """The lost cases that the base tree, measured again with its own settings, loses as well: (arm, case)."""
+Scores = Mapping[str, float]
+
+
+def lost_on_base(project: Project, run: Run, situation: Situation) -> dict[Pair, Scores]:
+    """What the base tree, measured again with its own settings, scores on the lost cases that it loses as well."""
     base, trusted = project.base, run.trusted
     if base is None or run.base is None or trusted is None:
-        return frozenset()
-    lost = {name: [move.id for move in arm.lost] for name, arm in situation.arms.items() if arm.lost}
+        return {}
+    lost = {name: arm.lost for name, arm in situation.arms.items() if arm.lost}
     if not lost:
-        return frozenset()
+        return {}
     import tempfile
 
-    found: set[tuple[str, str]] = set()
+    found: dict[Pair, Scores] = {}
     settings = run.base.settings
+    where = f"{project.config.shown} at {base.short}"
     with tempfile.TemporaryDirectory(prefix="gate-base-") as folder:
         try:
             path = base.extract(settings.corpus, Path(folder))
             if path is None:
-                return frozenset()
+                return {}
             corpus = read_corpus(path, f"{settings.corpus} at {base.short}", settings.reader, project.root)
-            where = f"{project.config.shown} at {base.short}"
             arms = {
                 name: typed_arm(arm, where, project.root)
                 for name, arm in settings.arms.items()
-                if ":" not in arm.type
+                if ":" not in arm.type and arm.type not in NOT_EMBEDDED
             }
+            workshop = Workshop(corpus, arms, where, project.root)
+            for name, moves in lost.items():
+                if name in arms:
+                    found |= _still_lost(workshop, name, moves, trusted, run, project.metrics)
         except GateError:
-            return frozenset()  # the base tree cannot be measured; the losses then stand as they are
-        workshop = Workshop(corpus, arms, where, project.root)
-        for name, cases in lost.items():
-            if name in arms:
-                found |= _still_lost(workshop, name, cases, trusted, run, project.metrics, situation.metrics)
-    return frozenset(found)
+            return {}  # the base tree cannot be measured; the losses then stand as they are
+    return found
+
+
+# Arms that run somebody's own code: the base tree's would have to run beside the change's.
+NOT_EMBEDDED = ("python",)
 
 
 def _still_lost(
     workshop: Workshop,
     arm: str,
-    names: Sequence[str],
+    moves: Sequence[CaseMove],
     trusted: Measurement,
     run: Run,
-    metrics: Mapping[str, Any],
-    decided: Sequence[str],
-) -> set[tuple[str, str]]:
-    cases = [as_case(name, trusted.cases[name]) for name in names]
+    metrics: Metrics,
+) -> dict[Pair, Scores]:
+    cases = [as_case(move.id, trusted.cases[move.id]) for move in moves]
     again = evaluate(build(workshop, arm), cases, run.now.settings, metrics)
-    recorded = trusted.arms[arm].rows
-    return {
-        (arm, name)
-        for name, row in again.rows.items()
-        if any(row.scores[metric] - recorded[name].scores[metric] < -DUST for metric in decided)
-    }
+    found: dict[Pair, Scores] = {}
+    for move in moves:
+        row = again.rows.get(move.id)
+        if row is not None and any(row.scores[m] - before < -DUST for m, (before, _) in move.scores.items()):
+            found[arm, move.id] = {metric: row.scores[metric] for metric in move.scores}
+    return found
 
 
 def absent_suite(project: Project, name: str) -> SuiteReport:
@@ -229,7 +266,13 @@ def absent_suite(project: Project, name: str) -> SuiteReport:
         (e.reason for e in entries if e.what == "suite" and e.name == name and e.baseline_sha256 == digest),
         None,
     )
-    if reason is None:
+    if trusted is None:
+        finding = Finding(
+            level=Level.BANNER,
+            code="suite-absent",
+            text=f"the suite '{name}' is gone; the base had no baseline of it, so it guarded nothing",
+        )
+    elif reason is None:
         finding = Finding(
             level=Level.INVALID,
             code="suite-absent",
@@ -247,7 +290,7 @@ def absent_suite(project: Project, name: str) -> SuiteReport:
         k=meaning.k,
         pool=meaning.pool,
         context=meaning.context,
-        verdict=decide([finding], judged=reason is not None),
+        verdict=decide([finding], judged=True),
         cases_version="0 cases",
         versions=Versions(cases="0 cases", corpus="0 pages"),
         findings=(finding,),

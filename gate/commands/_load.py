@@ -83,9 +83,17 @@ class Suite(NamedTuple):
 
 def open_project(args: argparse.Namespace) -> Project:
     """Find and read the config, and the base's with --base."""
+    if getattr(args, "base", None) and getattr(args, "against", None):
+        raise InputError(
+            Problem(
+                "--base, --against",
+                "both name what to compare with",
+                "Give one of them; the base decides in a pull request.",
+            )
+        )
     loaded = config.load(Path(args.config) if args.config else config.find(Path.cwd()))
     base = git.open_base(loaded.root, args.base) if getattr(args, "base", None) else None
-    return Project(loaded, base, _base_settings(base), load_metrics())
+    return Project(loaded, base, _base_settings(base, loaded.shown), load_metrics())
 
 
 def load_metrics() -> Metrics:
@@ -93,14 +101,14 @@ def load_metrics() -> Metrics:
     return {name: registry.load("metrics", name, "metrics") for name in registry.names("metrics")}
 
 
-def _base_settings(base: git.Base | None) -> Settings | None:
-    """The base's rules, from whichever of the two config files it has; None where the base has none."""
+def _base_settings(base: git.Base | None, own_name: str) -> Settings | None:
+    """The base's rules, from its file of the same name, else from either usual one; None where the base has none."""
     if base is None:
         return None
-    for name in (config.GATE_TOML, config.PYPROJECT):
+    for name in dict.fromkeys((own_name, config.GATE_TOML, config.PYPROJECT)):
         text = base.read(name)
         where = f"{name} at {base.short}"
-        if text is not None and (name == config.GATE_TOML or config.has_tool_table(text, where)):
+        if text is not None and (name != config.PYPROJECT or config.has_tool_table(text, where)):
             return config.parse(text, name, where)
     return None
 
@@ -138,8 +146,9 @@ def load_suite(project: Project, name: str, args: argparse.Namespace) -> Suite:
     trusted = (base_side or head_side).baseline
     where = f"{project.config.shown} [suite.{name}]"
     arms = _typed_arms(project, head, where, problems)
-    for side_settings in {id(s): s for s in (head, rules)}.values():
-        problems.attempt(lambda side=side_settings: typed_policy(side.policy, where, project.root))  # type: ignore[misc]
+    trusted_only = project.base is not None
+    for policy in {id(side): side.policy for side in (head, rules)}.values():
+        problems.attempt(partial(typed_policy, policy, where, project.root, trusted_only=trusted_only))
     _check_metrics(project.metrics, (head, rules), trusted, where, problems)
     corpus = problems.attempt(
         lambda: read_corpus(inside(project.root, head.corpus), head.corpus, head.reader, project.root)
@@ -147,9 +156,8 @@ def load_suite(project: Project, name: str, args: argparse.Namespace) -> Suite:
     cases: CaseSet | None = None
     questions: tuple[QaCase, ...] | None = None
     if corpus is not None:
-        gone = {
-            page: sha for page, sha in (trusted.pages if trusted else {}).items() if page not in corpus.by_id
-        }
+        pages = trusted.pages if trusted is not None else _recorded_pages(project, name, head)
+        gone = {page: sha for page, sha in pages.items() if page not in corpus.by_id}
         cases = problems.attempt(lambda: _load_cases(project, head, corpus, gone))
         if head.qa is not None:
             qa = head.qa
@@ -193,6 +201,22 @@ def inside(root: Path, configured: str) -> Path:
     if os.environ.get("GITHUB_ACTIONS") == "true" and workspace:
         raise_all(leaks(path, configured, Path(workspace)))
     return path
+
+
+def _recorded_pages(project: Project, name: str, suite: SuiteSettings) -> Mapping[str, str]:
+    """The pages of the committed baseline where nothing is compared with it: a page that went is gone there too.
+
+    A baseline that cannot be read tells nothing here; runs that compare with it say why.
+    """
+    shown = suite.baseline
+    try:
+        path = inside(project.root, shown)
+        text = project.base.read(shown) if project.base is not None else None
+        if text is None:
+            text = read_text(path, shown) if path.is_file() else None
+        return baselines.parse(text, shown, name, project.metrics).pages if text is not None else {}
+    except InputError:
+        return {}
 
 
 def _load_cases(project: Project, suite: SuiteSettings, corpus: Corpus, gone: Mapping[str, str]) -> CaseSet:
@@ -253,12 +277,30 @@ def typed_arm(arm: Any, where: str, root: Path | None) -> Any:
     return config.typed(getattr(module, "Settings", OpenArmSettings), arm.raw(), where)
 
 
-def typed_policy(policy: Any, where: str, root: Path | None) -> tuple[Any, Any]:
-    """(the policy's module, its own settings)."""
+def typed_policy(
+    policy: Any, where: str, root: Path | None, *, trusted_only: bool = False
+) -> tuple[Any, Any]:
+    """(the policy's module, its own settings). `trusted_only` refuses a rule whose code the change itself holds."""
     place = f"{where.removesuffix(']')}.policy]"
     module = registry.load("policies", policy.rule, place, root)
+    if trusted_only and ":" in policy.rule and root is not None and _lies_below(module, root):
+        raise InputError(
+            Problem(
+                place,
+                f"the rule {policy.rule!r} lies in this tree, so a change could rewrite what judges it",
+                "Against a base use a rule of the gate, or one from an installed package.",
+            )
+        )
     _needs(module, "judge", policy.rule, "policy", place)
     return module, config.typed(getattr(module, "Settings", OpenPolicySettings), policy.raw(), place)
+
+
+def _lies_below(thing: Any, root: Path) -> bool:
+    import sys
+
+    module = sys.modules.get(getattr(thing, "__module__", "") or getattr(thing, "__name__", ""), thing)
+    path = getattr(module, "__file__", None)
+    return path is None or Path(path).resolve().is_relative_to(root.resolve())
 
 
 def _needs(module: Any, function: str, name: str, noun: str, where: str) -> None:

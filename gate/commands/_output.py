@@ -49,6 +49,34 @@ def check_targets(args: argparse.Namespace) -> None:
             raise InputError(Problem(f"--{flag} {target}", "is a folder", "Name a file."))
         if not path.parent.is_dir():
             raise InputError(Problem(f"--{flag} {target}", "its folder does not exist", "Create it first."))
+        if path.is_file() and not _is_ours(path):
+            raise InputError(
+                Problem(
+                    f"--{flag} {target}",
+                    "is there already and is no report",
+                    "Name another file, or remove it first.",
+                )
+            )
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether a file may be replaced: an empty one, or one that the gate wrote as an output."""
+    try:
+        with path.open("rb") as stream:
+            start = stream.read(4096).decode("utf-8", "replace")
+    except OSError:
+        return True  # writing says what is wrong
+    return not start.strip() or start.startswith(_STARTS)
+
+
+# How a comment, a report, and the JSON of check, diagnose and explain begin.
+_STARTS = (
+    "<!-- retrieval-gate ",
+    '{\n "schema": "retrieval-gate/report/',
+    '{\n "problems": ',
+    '{\n "suites": ',
+    '{\n "suite": ',
+)
 
 
 Overrides = Mapping[str, Path]

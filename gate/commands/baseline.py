@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from gate.commands import _flags
 
 if TYPE_CHECKING:
     from gate.commands._load import Project
+    from gate.commands._pipeline import Outcome
     from gate.errors import Problem
     from gate.model.accepted import Entry
     from gate.model.measurement import Measurement
+    from gate.model.metric import Metrics
     from gate.model.settings import SuiteSettings
 
 HELP = "record the baseline, with a reason for every case it lowers"
@@ -56,7 +59,10 @@ def run(args: argparse.Namespace) -> int:
     args.suite = [*(args.suite or []), *args.name] or None
     reference, args.base = args.base, None
     project = open_project(args)
-    fresh = _recorded(args, project) if args.from_report else _measured(args)
+    if args.from_report:
+        fresh = _recorded(args, project)
+    else:
+        fresh = {name: measured.now for name, measured in measure_whole(args).measured.items()}
     writes = [_prepare(project, name, now, reference, args.reason) for name, now in fresh.items()]
     problems = [problem for write in writes for problem in write.problems]
     if problems:
@@ -67,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _measured(args: argparse.Namespace) -> dict[str, Measurement]:
+def measure_whole(args: argparse.Namespace) -> Outcome:
     """Measure the suites afresh. A baseline is only recorded from a whole measurement."""
     from gate.commands._pipeline import execute
     from gate.errors import NotMeasuredError, Problem
@@ -87,7 +93,7 @@ def _measured(args: argparse.Namespace) -> dict[str, Measurement]:
     ]
     if failed:
         raise NotMeasuredError(failed)
-    return {name: measured.now for name, measured in outcome.measured.items()}
+    return outcome
 
 
 def _recorded(args: argparse.Namespace, project: Project) -> dict[str, Measurement]:
@@ -153,50 +159,83 @@ class _Write:
         baselines.write(inside(root, shown), self._now, shown)
         if self.entries is not None:
             beside = accepted.path_beside(shown)
-            canonical.write_text(inside(root, beside), accepted.dumps(self.entries), beside)
+            path = inside(root, beside)
+            if self.entries:
+                canonical.write_text(path, accepted.dumps(self.entries), beside)
+            else:
+                path.unlink(missing_ok=True)
 
 
 def _prepare(
     project: Project, name: str, now: Measurement, reference: str | None, reason: str | None
 ) -> _Write:
-    from gate.errors import Problem
-    from gate.model.accepted import Entry
     from gate.store.accepted import path_beside
 
     write = _Write(project, name, now)
     shown = write.settings.baseline
-    before, recorded = _reference(project, name, reference)
-    kept = {(entry.arm or "", entry.name): entry for entry in recorded if entry.what == "case"}
-    lowered = lowered_cases(now, before) if before is not None else {}
-    unexplained = {pair for pair in lowered if reason is None and pair not in kept}
+    before, recorded, stale = reference_of(project, name, reference)
+    entries, unexplained = explained(now, before, recorded, reason, project.metrics)
     if unexplained:
-        said = ", ".join(f"{case} ({arm})" for arm, case in sorted(unexplained)[:8])
         write.problems.append(
-            Problem(
-                shown,
-                f"{len(unexplained)} case{'s' if len(unexplained) > 1 else ''} would be lowered: {said}",
-                f'Say why: gate baseline {name} --reason "..."',
-            )
+            would_lower(shown, unexplained, f'Say why: gate baseline {name} --reason "..."')
         )
         return write
-    if before is not None and lowered:
-        entries = {
-            (arm, case): Entry(
+    if entries or stale or recorded:
+        # Always written anew: an entry whose loss was undone must not excuse a later one.
+        write.entries = entries
+        losses = sum(entry.what == "case" for entry in entries)
+        count = f"{losses} accepted loss{'es' if losses != 1 else ''}"
+        write.said = f"{'wrote' if write.entries else 'removed'} {path_beside(shown)}: {count}\n"
+    write.said = f"wrote {shown}: {_summary(now, before)}\n{write.said}"
+    return write
+
+
+def would_lower(shown: str, pairs: Sequence[tuple[str, str]], todo: str) -> Problem:
+    """Cases that a new baseline would hold lower although nobody said why."""
+    from gate.errors import Problem
+
+    said = ", ".join(f"{case} ({arm})" for arm, case in pairs[:8])
+    more = ", ..." if len(pairs) > 8 else ""
+    return Problem(
+        shown, f"{len(pairs)} case{'s' if len(pairs) > 1 else ''} would be lowered: {said}{more}", todo
+    )
+
+
+def explained(
+    now: Measurement,
+    before: Measurement | None,
+    recorded: Sequence[Entry],
+    reason: str | None,
+    metrics: Metrics,
+) -> tuple[tuple[Entry, ...], list[tuple[str, str]]]:
+    """All entries of the accepted file beside the new baseline, and the (arm, case) pairs that nothing explains.
+
+    `recorded`: the entries already written against `before`. A reason given there stays where it still covers the loss.
+    """
+    from gate.model.accepted import Entry
+
+    kept = {(entry.arm or "", entry.name): entry for entry in recorded if entry.what == "case"}
+    lowered = lowered_cases(now, before, metrics) if before is not None else {}
+    entries, unexplained = [], []
+    for (arm, case), scores in sorted(lowered.items()):
+        assert before is not None
+        covered = _covered(kept.get((arm, case)), scores)
+        why = kept[arm, case].reason if covered else reason
+        if why is None:
+            unexplained.append((arm, case))
+            continue
+        entries.append(
+            Entry(
                 what="case",
                 name=case,
                 arm=arm,
-                reason=reason if reason is not None else kept[arm, case].reason,
+                reason=why,
                 case_sha256=before.cases[case].sha256,
                 baseline_sha256=before.sha256(),
+                down_to=dict(scores),
             )
-            for arm, case in sorted(lowered)
-        }
-        write.entries = (*entries.values(), *(entry for entry in recorded if entry.what != "case"))
-        write.said = (
-            f"wrote {path_beside(shown)}: {len(entries)} accepted loss{'es' if len(entries) > 1 else ''}\n"
         )
-    write.said = f"wrote {shown}: {_summary(now, before)}\n{write.said}"
-    return write
+    return (*entries, *(entry for entry in recorded if entry.what != "case")), unexplained
 
 
 def _summary(now: Measurement, before: Measurement | None) -> str:
@@ -208,29 +247,51 @@ def _summary(now: Measurement, before: Measurement | None) -> str:
     return f"{text} ({changes})" if changes else text
 
 
-def lowered_cases(now: Measurement, before: Measurement) -> dict[tuple[str, str], float]:
-    """(arm, case) -> how much lower it scores, on any metric, for cases that both hold under the same labels."""
+def lowered_cases(
+    now: Measurement, before: Measurement, metrics: Metrics
+) -> dict[tuple[str, str], dict[str, float]]:
+    """(arm, case) -> its score now on every metric on which it fell, for cases that both hold under the same labels.
+
+    Where k or context changed, the earlier rows are scored again first: another meaning is no loss.
+    """
+    from gate.harness import rescore
     from gate.model.comparison import DUST
 
     found = {}
+    again_possible = before.settings != now.settings and before.settings.pool >= now.settings.pool
     for arm, recorded in before.arms.items():
         if arm not in now.arms:
             continue
-        for case, row in recorded.rows.items():
+        rows = recorded.rows
+        if again_possible:
+            rows = rescore(recorded.rows, before.cases, now.settings, metrics)
+        for case, row in rows.items():
             same = case in now.cases and now.cases[case].sha256 == before.cases[case].sha256
             again = now.arms[arm].rows.get(case)
             if not same or again is None:
                 continue
-            fall = min((again.scores[m] - v for m, v in row.scores.items() if m in again.scores), default=0.0)
-            if fall < -DUST:
-                found[arm, case] = fall
+            fallen = {m: again.scores[m] for m, v in row.scores.items() if again.scores.get(m, v) - v < -DUST}
+            if fallen:
+                found[arm, case] = fallen
     return found
 
 
-def _reference(
+def _covered(entry: Entry | None, scores: Mapping[str, float]) -> bool:
+    """Whether an entry written earlier already accepts scores as low as these."""
+    from gate.model.comparison import DUST
+
+    if entry is None:
+        return False
+    return not entry.down_to or all(
+        metric in entry.down_to and score >= entry.down_to[metric] - DUST for metric, score in scores.items()
+    )
+
+
+def reference_of(
     project: Project, name: str, reference: str | None
-) -> tuple[Measurement | None, tuple[Entry, ...]]:
-    """The baseline that lowered cases are told from, and the entries already written against it.
+) -> tuple[Measurement | None, tuple[Entry, ...], bool]:
+    """The baseline that lowered cases are told from, the entries already written against it, and whether the file
+    has others, which are stale.
 
     --base, else the commit that is checked out, else the file: a second refresh on one branch must not forget what
     the first one lowered. A file that cannot be read any more is no reference; it is about to be replaced.
@@ -256,4 +317,5 @@ def _reference(
     if is_there(project.root / beside):
         entries = accepted.parse(read_text(inside(project.root, beside), beside), beside)
     digest = before.sha256() if before is not None else ""
-    return before, tuple(entry for entry in entries if entry.baseline_sha256 == digest)
+    valid = tuple(entry for entry in entries if entry.baseline_sha256 == digest)
+    return before, valid, len(valid) < len(entries)

@@ -29,7 +29,12 @@ has cases that were not measured
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", metavar="FILE", nargs="+", help="reports or baselines; at least two")
-    parser.add_argument("--rule", default="any-drop", help="the policy rule that decides (default: any-drop)")
+    parser.add_argument(
+        "--rule",
+        choices=("any-drop", "any-loss"),
+        default="any-drop",
+        help="what decides (default: any-drop)",
+    )
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
     _flags.add_outputs(parser)
 
@@ -86,7 +91,12 @@ def _common(files: Files) -> list[str]:
                 ", ".join(name for name, _ in files), "have no suite in common", "Name files of one suite."
             )
         )
-    problems = []
+    problems = [
+        Problem(name, f"has no suite '{suite}', which {first_name} has", "Compare files of the same suites.")
+        for name, other in files[1:]
+        for suite in first
+        if suite not in other
+    ]
     for suite in suites:
         before = first[suite]
         for name, other in files[1:]:
@@ -139,7 +149,7 @@ def _pair(
     arms = {name: compare_arm(name, now.arms[name], was.arms[old], was.cases, context) for old, name in pairs}
     run = Run(suite, Side(settings), now)
     module, policy = typed_policy(settings.policy, "--rule", None)
-    findings = [*unmeasured(run), *_unpaired(was, now, pairs)]
+    findings = [*unmeasured(run), *incomplete(before[0], was), *_unpaired(was, now, pairs)]
     findings += [
         finding for name, arm in arms.items() if arm.n for finding in module.judge(name, arm, policy)
     ]
@@ -155,6 +165,23 @@ def _pair(
         Extras(),
     )
     return report.model_copy(update={"suite": f"{suite} ({after[0]})"}) if named else report
+
+
+def incomplete(name: str, reference: Measurement) -> Iterator[Finding]:
+    """Cases that the reference itself did not measure: nothing of them can be compared, and that is no pass."""
+    from gate.model.verdict import Finding, Level
+
+    for arm_name, arm in reference.arms.items():
+        failed = {**arm.failed, **arm.failed_questions}
+        if failed:
+            yield Finding(
+                level=Level.NOT_MEASURED,
+                code="reference-not-measured",
+                arm=arm_name,
+                cases=tuple(failed),
+                text=f"{name} did not measure {len(failed)} queries of the arm '{arm_name}' (first '{next(iter(failed))}')",
+                todo="Measure it again.",
+            )
 
 
 def _settings(measurement: Measurement, rule: str) -> SuiteSettings:

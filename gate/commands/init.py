@@ -1,4 +1,4 @@
-"""gate init: a gate.toml, starter cases and a workflow in the user's repository. Never overwrites a file."""
+"""gate init: a gate.toml, starter cases and three workflows in the user's repository. Never overwrites a file."""
 
 from __future__ import annotations
 
@@ -6,24 +6,33 @@ import argparse
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from gate.errors import Problem
     from gate.model.page import Corpus
 
-HELP = "scaffold gate.toml, starter cases and a workflow in this repository"
+HELP = "scaffold gate.toml, starter cases and the workflows in this repository"
 EXAMPLES = """\
 examples:
   gate init                        here; the corpus is docs/ or the folder with the most Markdown
   gate init --corpus handbook --suite handbook
+  gate init services/search        a folder of a monorepo; the workflows go to the repository's top
 
 Then replace the starter cases with real questions, and run 'gate baseline' and 'gate run'.
 """
 STARTER_CASES = 4
+ACTION = "retrieval-gate/retrieval-gate"
+WORKFLOWS = ("gate.yml", "gate-comment.yml", "baseline-refresh.yml")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "folder", metavar="FOLDER", nargs="?", default=".", help="the repository (default: this folder)"
+        "folder",
+        metavar="FOLDER",
+        nargs="?",
+        default=".",
+        help="the repository, or a folder in it (default: this folder)",
     )
     parser.add_argument("--corpus", metavar="PATH", default=None, help="the pages, relative to FOLDER")
     parser.add_argument("--suite", metavar="NAME", default="docs", help="the suite's name (default: docs)")
@@ -46,34 +55,72 @@ def run(args: argparse.Namespace) -> int:
         raise InputError(Problem(args.folder, "is no folder", "Name the repository's folder."))
     corpus = args.corpus or _find_corpus(root)
     pages = read_corpus(root / corpus, corpus)
+    top = _top(root)
+    folder = root.resolve().relative_to(top.resolve()).as_posix()
     values = {
         "suite": args.suite,
         "corpus": json.dumps(corpus, ensure_ascii=False),
         "cases": [json.dumps(case, ensure_ascii=False) for case in starter_cases(pages)],
         "version": __version__,
+        "action": ACTION,
+        "branch": json.dumps(_default_branch(top), ensure_ascii=False),
+        "folder": "" if folder == "." else json.dumps(folder, ensure_ascii=False),
     }
-    targets = {
-        "gate.toml": "gate.toml.j2",
-        "eval/retrieval_queries.jsonl": "retrieval_queries.jsonl.j2",
-        ".github/workflows/gate.yml": "gate.yml.j2",
+    texts = {
+        root / "gate.toml": render.scaffold("gate.toml.j2", values),
+        root / "eval/retrieval_queries.jsonl": render.scaffold("retrieval_queries.jsonl.j2", values),
+        **{top / ".github/workflows" / name: render.scaffold(f"{name}.j2", values) for name in WORKFLOWS},
     }
-    raise_all(
-        [
-            Problem(path, "is there already", "Move it away, or edit it by hand; nothing was written.")
-            for path in targets
-            if (root / path).exists()
-        ]
-    )
-    texts = {path: render.scaffold(template, values) for path, template in targets.items()}
-    config.parse(texts["gate.toml"], "gate.toml", "gate.toml")
+    targets = {path: _shown(path, root) for path in texts}
+    raise_all(list(_in_the_way(targets)))
+    config.parse(texts[root / "gate.toml"], "gate.toml", "gate.toml")
     for path, text in texts.items():
-        canonical.write_text(root / path, text, path)
-        _output.emit(f"wrote {path}\n")
+        canonical.write_text(path, text, targets[path])
+        _output.emit(f"wrote {targets[path]}\n")
     _output.emit(
         "next: replace the starter cases in eval/retrieval_queries.jsonl with questions your users ask,\n"
-        "then 'gate baseline' to record what is true now, commit, and 'gate run' from then on\n"
+        "then 'gate baseline' to record what is true now, commit, and 'gate run' from then on;\n"
+        "in the workflows, put the commit of the action's release in the place of its tag\n"
     )
     return 0
+
+
+def _shown(path: Path, root: Path) -> str:
+    """A path as messages write it: from the folder on, upwards where the workflows lie above it."""
+    import os
+    from pathlib import Path
+
+    return Path(os.path.relpath(path.resolve(), root.resolve())).as_posix()
+
+
+def _in_the_way(targets: Mapping[Path, str]) -> Iterator[Problem]:
+    """What keeps a file from being written. Asked of all of them before the first one is."""
+    import os
+
+    from gate.errors import Problem
+
+    for path, shown in targets.items():
+        if os.path.lexists(path):
+            yield Problem(shown, "is there already", "Move it away, or edit it by hand; nothing was written.")
+            continue
+        above = next(parent for parent in path.parents if os.path.lexists(parent))
+        if not above.is_dir():
+            where = f"{above.name}, above {shown}"
+            yield Problem(where, "is no folder", "Move it away; nothing was written.")
+
+
+def _top(root: Path) -> Path:
+    """The repository's top folder, where GitHub looks for workflows; the folder itself outside git."""
+    resolved = root.resolve()
+    return next((path for path in (resolved, *resolved.parents) if (path / ".git").exists()), root)
+
+
+def _default_branch(top: Path) -> str:
+    """The default branch as a clone knows it, else main."""
+    known = top / ".git/refs/remotes/origin/HEAD"
+    prefix = "ref: refs/remotes/origin/"
+    text = known.read_text(encoding="utf-8").strip() if known.is_file() else ""
+    return text.removeprefix(prefix) if text.startswith(prefix) else "main"
 
 
 def _find_corpus(root: Path) -> str:

@@ -40,6 +40,8 @@ class Entry(Frozen):
 
     `what` = case accepts the loss of one case under one arm, and names the case's fingerprint. The others accept
     that something of the base is absent here: a kind, an arm, the QA set, or the whole suite.
+    `down_to`: for each metric (row name) the score that was accepted; a later, deeper loss is not covered. Without it
+    the case may score anything.
     """
 
     what: Literal["case", "kind", "arm", "qa", "suite"] = "case"
@@ -48,6 +50,7 @@ class Entry(Frozen):
     reason: Reason
     case_sha256: Sha | None = None
     baseline_sha256: Sha
+    down_to: dict[str, Annotated[float, Field(ge=0.0)]] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _whole(self) -> Self:

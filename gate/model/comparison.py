@@ -29,7 +29,7 @@ class CaseMove(Frozen):
     `scores`: metric -> (before, now). `pages`: its relevant pages. `overtaken_by`: pages above the lost page now
     that were not above it before. `touched`: those of all these pages whose content differs from the baseline's.
     `accepted`: the reason, where a reviewed file accepts the loss. `already_lost`: the base tree, measured again,
-    has the loss too.
+    has the loss too. `weighs`: some of the loss is not excused.
     """
 
     id: str
@@ -41,6 +41,7 @@ class CaseMove(Frozen):
     touched: tuple[str, ...] = ()
     accepted: str | None = None
     already_lost: bool = False
+    weighs: bool = False
 
 
 class Evidence(Frozen):
@@ -86,12 +87,17 @@ class QuestionMove(Frozen):
 
 
 class ArmComparison(GroupComparison):
-    """One arm against its own rows in the baseline. wins, losses and ties are on the first metric of the policy."""
+    """One arm against its own rows in the baseline. wins, losses and ties are on the first metric of the policy.
+
+    `lowered_kinds` score below the baseline on a metric of the policy; `dropped_kinds` are those of them whose fall no
+    accepted loss excuses.
+    """
 
     wins: int
     losses: int
     ties: int
     dropped_kinds: tuple[str, ...] = ()
+    lowered_kinds: tuple[str, ...] = ()
     kinds: dict[str, GroupComparison] = Field(default_factory=dict)
     lost: tuple[CaseMove, ...] = ()
     won: tuple[CaseMove, ...] = ()

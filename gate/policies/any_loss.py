@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gate.model.comparison import DUST, ArmComparison
+from gate.model.comparison import ArmComparison
 from gate.model.settings import PolicySettings
 from gate.model.verdict import Finding, Level
 from gate.policies._kinds import gated_kinds
@@ -17,9 +17,7 @@ def judge(arm: str, comparison: ArmComparison, settings: Settings) -> list[Findi
     kinds = {kind for kind, _ in gated_kinds(comparison, settings)}
     lost: dict[str, list[str]] = {}
     for move in comparison.lost:
-        spared = move.accepted or (move.already_lost and settings.already_lost == "warn")
-        fell = any(move.scores[metric][1] - move.scores[metric][0] < -DUST for metric in settings.metrics)
-        if move.kind in kinds and fell and not spared:
+        if move.kind in kinds and move.weighs:
             lost.setdefault(move.kind, []).append(move.id)
     return [
         Finding(

@@ -136,7 +136,7 @@ class _Board:
         if (arm, kind) in self.failing:
             self.used["failing"] = None
             return self.medium.strong(f"{text} {self.medium.failing}")
-        if found is not None and kind in found.dropped_kinds:
+        if found is not None and kind in found.lowered_kinds:
             self.used["lower"] = None
             return f"{text} {self.medium.lower}"
         return text
@@ -194,7 +194,7 @@ class _Board:
             whole = self.group(name, found, None)
             label = self.name(name, arm, found)
             blocks.append([self._long_row(label, "all", whole, self.small(whole.n))])
-            dropped = [kind for kind in self.kinds if found is not None and kind in found.dropped_kinds]
+            dropped = [kind for kind in self.kinds if found is not None and kind in found.lowered_kinds]
             for kind in (*dropped, *(kind for kind in self.kinds if kind not in dropped)):
                 group = self.group(name, found, kind)
                 shown = self.mark(name, kind, found, self.medium.plain(kind, 40))

@@ -132,7 +132,7 @@ def _clean(suite: SuiteReport, medium: Medium) -> str:
     fallen = [
         f"{medium.plain(kind, 60)} of {medium.plain(name, 60)}"
         for name, found in gated.items()
-        for kind in found.dropped_kinds
+        for kind in found.lowered_kinds
     ]
     lost = [move for found in gated.values() for move in found.lost]
     won = {move.id for found in gated.values() for move in found.won}
@@ -142,7 +142,7 @@ def _clean(suite: SuiteReport, medium: Medium) -> str:
         if ids
     ]
     if not fallen:
-        shown_only = any(found.dropped_kinds for found in suite.comparison.values())
+        shown_only = any(found.lowered_kinds for found in suite.comparison.values())
         return ", ".join([cases, "no gated kind dropped" if shown_only else "no kind dropped", *moved])
     named = listed(fallen, _NAMED)
     if all(move.accepted for move in lost):

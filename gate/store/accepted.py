@@ -32,9 +32,12 @@ def dumps(entries: Iterable[Entry]) -> str:
     for entry in sorted(entries, key=lambda entry: (entry.what, entry.name, entry.arm or "")):
         lines = ["[[accepted]]"]
         # A JSON string is a TOML basic string, but for DEL, which neither a name nor a reason can hold.
-        lines += [
-            f"{key} = {json.dumps(value, ensure_ascii=False)}"
-            for key, value in entry.model_dump(exclude_none=True).items()
-        ]
+        values = entry.model_dump(exclude_none=True)
+        scores = values.pop("down_to")
+        # A JSON string is a TOML basic string, but for DEL, which neither a name nor a reason needs.
+        lines += [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in values.items()]
+        if scores:
+            said = ", ".join(f"{json.dumps(name)} = {score!r}" for name, score in sorted(scores.items()))
+            lines.append(f"down_to = {{ {said} }}")
         blocks.append("\n".join(lines) + "\n")
     return HEADER + "".join(f"\n{block}" for block in blocks)

@@ -13,7 +13,7 @@ from gate.diagnosis import OFFLINE, bucket
 from gate.errors import InputError, Problem
 from gate.harness import rescore
 from gate.model.fingerprint import corpus_version, label_digest, labels_version
-from gate.model.measurement import BASELINE_SCHEMA, ArmMeasurement, Measurement
+from gate.model.measurement import BASELINE_SCHEMA, ArmMeasurement, Measurement, Row
 from gate.model.metric import Metrics
 from gate.store import canonical
 from gate.store.text import told
@@ -57,7 +57,26 @@ def parse(text: str, shown: str, suite: str, metrics: Metrics) -> Measurement:
     if faults:
         more = f", and {len(faults) - 1} more" if len(faults) > 1 else ""
         raise InputError(Problem(shown, f"contradicts itself ({faults[0]}{more})", _refresh(suite)))
-    return measurement
+    failed = [f"{arm}: {case}" for arm, one in measurement.arms.items() for case in one.failed]
+    if failed:
+        raise InputError(Problem(shown, f"has cases that were not measured ({failed[0]})", _refresh(suite)))
+    return completed(measurement, metrics)
+
+
+def completed(measurement: Measurement, metrics: Metrics) -> Measurement:
+    """The measurement with every known metric: one that its rows lack follows from their rankings."""
+    lacking = {metric.ROW for metric in metrics.values()} - score_names(measurement)
+    if not lacking:
+        return measurement
+    arms = {}
+    for name, arm in measurement.arms.items():
+        again = rescore(arm.rows, measurement.cases, measurement.settings, metrics)
+        rows = {
+            case: Row(ranked=row.ranked, at=row.at, **{**again[case].scores, **row.scores})
+            for case, row in arm.rows.items()
+        }
+        arms[name] = arm.model_copy(update={"rows": rows})
+    return measurement.model_copy(update={"arms": arms})
 
 
 def _refresh(suite: str) -> str:
@@ -98,11 +117,18 @@ def inconsistencies(measurement: Measurement, metrics: Metrics) -> list[str]:
         faults.append("cases_version does not fit the cases")
     if measurement.corpus_version != corpus_version(measurement.pages):
         faults.append("corpus_version does not fit the pages")
+    if measurement.qa_version is None and any(arm.questions for arm in measurement.arms.values()):
+        faults.append("it has QA questions but no qa_version")
     for arm_name, arm in measurement.arms.items():
         absent = [name for name in labels if name not in arm.rows and name not in arm.failed]
         foreign = [name for name in arm.rows if name not in labels]
         faults += [f"arm '{arm_name}' has no row for case '{name}'" for name in absent]
         faults += [f"arm '{arm_name}' has a row for '{name}', which is no case" for name in foreign]
+        faults += [
+            f"arm '{arm_name}': '{name}' is unstable but no case"
+            for name in arm.unstable
+            if name not in labels
+        ]
         if foreign:
             continue
         faults += _row_faults(arm_name, arm, measurement, metrics, everywhere)

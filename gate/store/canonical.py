@@ -78,6 +78,9 @@ def write_text(path: Path, text: str, shown: str) -> None:
     import tempfile
 
     try:
+        if path.exists() and not path.is_file():
+            path.write_text(text, encoding="utf-8")  # a pipe or a device is written to, never replaced
+            return
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         try:

@@ -139,16 +139,16 @@ def test_a_baseline_lowered_by_hand_is_seen(project: Project) -> None:
     assert "q-02" in done.err
 
 
-def test_a_baseline_lowered_consistently_is_shown_in_a_banner(project: Project) -> None:
+def test_a_baseline_lowered_below_what_is_measured_is_a_regression(project: Project) -> None:
     break_e101(project)
     record(project, "--reason", "x")
     project.remove("baselines/docs.accepted.toml")
     project.git("checkout", "--", "docs")
     code, suite = project.report("--base", "main")
-    assert (code, suite["verdict"]) == (0, "pass")
+    assert (code, suite["verdict"]) == (1, "regression"), "it would let the next change lose q-02 unseen"
     banner = next(f for f in suite["findings"] if f["code"] == "baseline-edited")
     assert "lowers keyword: q-02" in banner["text"]
-    assert "does not reproduce" in banner["text"]
+    assert next(f["cases"] for f in suite["findings"] if f["code"] == "baseline-lowered") == ["q-02"]
 
 
 def test_k_changed_without_the_baseline_is_invalid(project: Project) -> None:
@@ -158,7 +158,7 @@ def test_k_changed_without_the_baseline_is_invalid(project: Project) -> None:
     assert "k 2 -> 7" in next(f["text"] for f in suite["findings"] if f["code"] == "settings-changed")
 
 
-def test_k_raised_with_the_baseline_is_rescored_and_gated(project: Project) -> None:
+def test_k_changed_with_the_baseline_is_rescored_and_gated(project: Project) -> None:
     project.edit("gate.toml", "k = 2", "k = 1")
     record(project, "--reason", "x")
     code, suite = project.report("--base", "main")
@@ -454,16 +454,30 @@ def test_an_arm_left_out_by_hand_is_partial_not_a_pass(project: Project) -> None
     assert (code, suite["verdict"]) == (0, "partial")
 
 
+SECOND = '[suite.docs.arms.second]\ntype = "bm25"\n\n[suite.docs.arms.keyword]'
+
+
 def test_a_new_arm_has_no_before_and_says_so(project: Project) -> None:
-    project.edit(
-        "gate.toml",
-        "[suite.docs.arms.keyword]",
-        '[suite.docs.arms.second]\ntype = "bm25"\n\n[suite.docs.arms.keyword]',
-    )
+    project.edit("gate.toml", "[suite.docs.arms.keyword]", SECOND)
     code, suite = project.report("--base", "main")
     assert (code, suite["verdict"]) == (0, "pass")
     assert "second" not in suite["comparison"]
+    assert "arm-new" in codes(suite, "banner"), "nobody recorded it yet"
+    record(project)
+    code, suite = project.report("--base", "main")
+    assert (code, suite["verdict"]) == (0, "pass")
     assert "arm-new" in codes(suite, "notice")
+
+
+def test_an_arm_that_nobody_recorded_is_invalid_after_the_merge(project: Project) -> None:
+    project.git("checkout", "--quiet", "main")
+    project.edit("gate.toml", "[suite.docs.arms.keyword]", SECOND)
+    project.commit("an arm without rows")
+    project.git("checkout", "--quiet", "-B", "change")
+    for flags in ((), ("--base", "main")):
+        code, suite = project.report(*flags)
+        assert (code, suite["verdict"]) == (2, "invalid")
+        assert "arm-without-rows" in codes(suite, "invalid")
 
 
 def test_a_base_without_gate_toml_is_a_new_suite(project: Project) -> None:
@@ -472,7 +486,7 @@ def test_a_base_without_gate_toml_is_a_new_suite(project: Project) -> None:
     project.git("commit", "--quiet", "--allow-empty", "--message", "nothing")
     code, suite = project.report("--base", "empty")
     assert (code, suite["verdict"]) == (0, "pass")
-    assert "new-baseline" in codes(suite, "notice")
+    assert "new-baseline" in codes(suite, "banner")
 
 
 @pytest.mark.parametrize("ref", ["nowhere", "-x", "main:gate.toml"])
@@ -496,3 +510,190 @@ def test_template_overrides_come_from_the_base(project: Project) -> None:
     assert "Written by the base." in project.read("comment.md")
     assert project.gate("run", "--markdown", "comment.md").code == 0
     assert "Written by the change." in project.read("comment.md")
+
+
+def test_a_raised_k_does_not_hide_a_loss_at_the_base_s_k(project: Project) -> None:
+    break_e101(project)
+    project.edit("gate.toml", "k = 2", "k = 7")
+    record(project, "--reason", "x")
+    (project.root / "baselines/docs.accepted.toml").unlink(missing_ok=True)
+    code, suite = project.report("--base", "main")
+    assert (code, suite["verdict"]) == (1, "regression")
+    own = next(f for f in suite["findings"] if f["code"] == "kind-dropped-under-base")
+    assert "exact_term" in own["text"]
+    assert "k = 2" in own["text"]
+
+
+def test_a_baseline_recorded_under_other_settings_is_invalid(project: Project) -> None:
+    project.edit("gate.toml", "k = 2", "k = 1")
+    record(project, "--reason", "x")
+    project.git("checkout", "--", "gate.toml")
+    code, suite = project.report("--base", "main")
+    assert (code, suite["verdict"]) == (2, "invalid")
+    assert "baseline-not-reproduced" in codes(suite, "invalid")
+
+
+def test_a_config_of_another_name_is_held_against_the_base_s_file_of_that_name(project: Project) -> None:
+    project.git("checkout", "--quiet", "main")
+    project.git("mv", "gate.toml", "search.toml")
+    project.commit("another name")
+    project.git("checkout", "--quiet", "-B", "change")
+    break_e101(project)
+    assert project.gate("baseline", "--config", "search.toml", "--reason", "x").code == 0
+    project.remove("baselines/docs.accepted.toml")
+    code, suite = project.report("--base", "main", "--config", "search.toml")
+    assert (code, suite["verdict"]) == (1, "regression")
+
+
+def test_a_brought_baseline_cannot_excuse_itself_as_unstable(project: Project) -> None:
+    project.write(
+        "gate.toml",
+        project.read("gate.toml") + project.read("gate.toml").replace("suite.docs", "suite.second"),
+    )
+    record(project, "second")
+    value = json.loads(project.read("baselines/second.json"))
+    value["arms"]["keyword"]["unstable"] = list(value["cases"])
+    project.write("baselines/second.json", json.dumps(value))
+    break_e101(project)
+    code, suite = project.report("--base", "main", "--suite", "second")
+    assert (code, suite["verdict"]) == (2, "invalid")
+    assert "baseline-not-reproduced" in codes(suite, "invalid")
+
+
+def test_rows_stripped_of_their_scores_do_not_reproduce(project: Project) -> None:
+    project.write(
+        "gate.toml",
+        project.read("gate.toml") + project.read("gate.toml").replace("suite.docs", "suite.second"),
+    )
+    record(project, "second")
+    value = json.loads(project.read("baselines/second.json"))
+    for row in value["arms"]["keyword"]["rows"].values():
+        for name in set(row) - {"ranked", "at"}:
+            del row[name]
+        row["ranked"], row["at"] = [], []
+    project.write("baselines/second.json", json.dumps(value))
+    done = project.gate("run", "--base", "main", "--suite", "second")
+    assert done.code == 2
+    assert "contradicts itself" in done.err
+
+
+def test_an_accepted_loss_covers_no_deeper_one(project: Project) -> None:
+    project.edit("docs/faq.md", "A jammed widget wants to be shaken.", "See there.")
+    project.edit("docs/faq.md", "stuck", "so")
+    record(project, "--reason", "the questions moved")
+    code, suite = project.report("--base", "main")
+    lost = {case["id"]: case for case in suite["comparison"]["keyword"]["lost"]}
+    assert code == 0
+    assert lost["q-08"]["accepted"] == "the questions moved"
+    project.edit("docs/errors.md", "that the widget is jammed", "nothing good")
+    refused = project.gate("baseline")
+    assert refused.code == 2, "the old reason does not cover the deeper loss"
+    code, suite = project.report("--base", "main")
+    assert (code, suite["verdict"]) == (1, "regression")
+
+
+def test_an_accepted_loss_that_was_undone_excuses_nothing_later(project: Project) -> None:
+    break_e101(project)
+    record(project, "--reason", "for now")
+    project.git("checkout", "--", "docs")
+    record(project)
+    assert not (project.root / "baselines/docs.accepted.toml").exists()
+
+
+def test_a_reference_with_failed_cases_is_no_reference(project: Project) -> None:
+    project.gate("run", "--json", "before.json")
+    value = json.loads(project.read("before.json"))
+    arm = value["suites"][0]["arms"]["keyword"]
+    arm["failed"] = {"q-02": "TimeoutError"}
+    arm["cases"] = [row for row in arm["cases"] if row["id"] != "q-02"]
+    project.write("before.json", json.dumps(value))
+    code, suite = project.report("--against", "before.json")
+    assert (code, suite["verdict"]) == (3, "not_measured")
+    project.gate("run", "--json", "after.json")
+    assert project.gate("compare", "before.json", "after.json").code == 3
+
+
+def test_nothing_compared_is_no_pass(project: Project) -> None:
+    _, suite = project.report("--base", "main")
+    project.edit("gate.toml", "arms.keyword", "arms.kw2")
+    break_e101(project)
+    project.write("baselines/docs.accepted.toml", entry("arm", "keyword", suite["baseline"]["sha256"]))
+    code, suite = project.report("--base", "main")
+    assert (code, suite["verdict"]) == (2, "invalid")
+    assert "nothing-compared" in codes(suite, "invalid")
+
+
+def test_a_floor_judges_an_arm_without_a_before(project: Project) -> None:
+    more = project.read("gate.toml").replace("suite.docs", "suite.second")
+    project.write(
+        "gate.toml",
+        project.read("gate.toml") + more + '\n[suite.second.policy]\nrule = "floor"\nfloor = 1.0\n',
+    )
+    record(project, "second")
+    code, suite = project.report("--base", "main", "--suite", "second")
+    assert (code, suite["verdict"]) == (1, "regression")
+    assert "below-floor" in codes(suite, "regression")
+
+
+def test_base_and_against_exclude_each_other(project: Project) -> None:
+    project.gate("run", "--json", "before.json")
+    done = project.gate("run", "--base", "main", "--against", "before.json")
+    assert done.code == 2
+    assert "both name what to compare with" in done.err
+
+
+def test_a_required_arm_left_out_against_a_base_is_not_measured(project: Project) -> None:
+    project.git("checkout", "--quiet", "main")
+    project.edit("gate.toml", "[suite.docs.arms.keyword]", SECOND)
+    record(project)
+    project.commit("two arms")
+    project.git("checkout", "--quiet", "-B", "change")
+    code, suite = project.report("--base", "main", "--arm", "keyword")
+    assert (code, suite["verdict"]) == (3, "not_measured")
+
+
+def test_a_policy_in_the_tree_cannot_judge_the_tree(project: Project) -> None:
+    project.git("checkout", "--quiet", "main")
+    project.write("mine.py", "from gate.policies.any_drop import Settings, judge\n")
+    project.write("judges.py", "import mine as rule\n")
+    project.write("gate.toml", project.read("gate.toml") + '\n[suite.docs.policy]\nrule = "judges:rule"\n')
+    project.commit("own policy")
+    project.git("checkout", "--quiet", "-B", "change")
+    done = project.gate("run", "--base", "main")
+    assert done.code == 2
+    assert "could rewrite what judges it" in done.err
+    assert project.gate("run").code == 0
+
+
+def test_a_reworded_question_does_not_hide_that_it_fell(project: Project) -> None:
+    project.git("checkout", "--quiet", "main")
+    project.write("gate.toml", project.read("gate.toml") + '\n[suite.docs.policy]\ndiagnosis = "fail"\n')
+    project.commit("questions decide")
+    project.git("checkout", "--quiet", "-B", "change")
+    project.edit("eval/qa.jsonl", "The widget is lost.", "It is lost.")
+    code, suite = project.report("--base", "main")
+    assert (code, suite["verdict"]) == (2, "invalid")
+    assert "questions-changed" in codes(suite, "invalid")
+
+
+def test_a_deleted_page_can_be_recorded_with_a_reason(project: Project) -> None:
+    project.remove("docs/config.md")
+    record(project, "--reason", "the page was retired")
+    code, suite = project.report("--base", "main")
+    assert (code, suite["verdict"]) == (0, "pass")
+    assert {case["accepted"] for case in suite["comparison"]["keyword"]["lost"]} == {"the page was retired"}
+
+
+def test_empty_variables_are_not_read_as_unset(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GATE_BASE", "")
+    done = project.gate("run")
+    assert done.code == 2
+    assert done.err.startswith("GATE_BASE: is empty")
+
+
+def test_outputs_never_replace_a_file_that_is_no_output(project: Project) -> None:
+    before = project.files()
+    for target in ("baselines/docs.json", "gate.toml", "docs/faq.md"):
+        assert project.gate("run", "--json", target).code == 2
+        assert project.gate("run", "--markdown", target).code == 2
+    assert project.files() == before

@@ -184,7 +184,7 @@ def judged(
         base=Side(own, recorded),
         renames=renames or {},
         left_out=left_out,
-        already_lost=frozenset(lost_on_base),
+        already_lost={pair: {"recall": 0.0} for pair in lost_on_base},
     )
     situation = resolve(run, metrics()) if compare else NO_SITUATION
     findings = list(situation.findings) if compare else list(unmeasured(run))

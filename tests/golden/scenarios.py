@@ -133,7 +133,7 @@ def banners() -> Report:
         now,
         before,
         entries=entries,
-        rules={"vector": {"gate": False}},
+        rules={"vector": {"gate": False}, "hybrid": {"gate": False}},
         lost_on_base=[("keyword", "rq-012")],
     )
 

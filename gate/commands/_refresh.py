@@ -1,0 +1,262 @@
+"""Refreshing a baseline in the Action, first job: measure twice, and leave what the second job proposes.
+
+This job runs the user's code and has no token that writes. What it leaves in the folder is data to the other job:
+`<suite>.baseline.json` for each suite, and `refresh.json`, which only tells people what happened.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from gate.compare import Context, Excuse, case_changes, compare_arm, page_changes, same_scores
+from gate.diagnosis import within
+from gate.errors import InputError, Problem, raise_all
+from gate.harness import rescore
+from gate.model.accepted import Entry, one_line
+from gate.model.fingerprint import shown
+from gate.model.measurement import Meaning, Measurement
+from gate.model.metric import Metrics
+from gate.model.report import BaselineRef, Report, Source, SuiteReport
+from gate.model.settings import SuiteSettings
+from gate.model.verdict import Finding, Level, Verdict
+from gate.situation import Situation
+from gate.store import baselines
+from gate.summary import Extras, suite_report, whole_report
+
+if TYPE_CHECKING:
+    from gate.github.inputs import Inputs
+
+REFRESH = "refresh.json"
+REFRESH_SCHEMA = "retrieval-gate/refresh/1"
+
+
+def file_of(suite: str) -> str:
+    """The name under which one job leaves a suite's new baseline for the other."""
+    return f"{suite}.baseline.json"
+
+
+def reason_of(inputs: Inputs) -> str | None:
+    """The input `reason`, None where it is empty; anything but one line of plain text is an InputError."""
+    if not inputs.reason:
+        return None
+    try:
+        return one_line(inputs.reason)
+    except ValueError as fault:
+        raise InputError(Problem("input 'reason'", str(fault), "Say why in one sentence.")) from None
+
+
+def measure_refresh(inputs: Inputs, folder: Path) -> Report:
+    """Measure every selected suite twice and write the files of this job; nothing is written unless all is well."""
+    from gate.commands._action import measuring_arguments
+    from gate.commands.baseline import explained, measure_whole, reference_of, would_lower
+    from gate.store import canonical
+
+    reason = reason_of(inputs)
+    first = measure_whole(measuring_arguments(inputs, None))
+    with _without_caches():
+        # Loaded and built anew, arms and all; what the first time left in a cache does not count.
+        again = measure_whole(measuring_arguments(inputs, None))
+    problems, reports, told = [], [], []
+    fresh: dict[str, Measurement] = {}
+    for name, suite in again.suites.items():
+        now = with_unstable(first.measured[name].now, again.measured[name].now)
+        path = suite.settings.baseline
+        before, recorded, _ = reference_of(again.project, name, None)
+        entries, unexplained = explained(now, before, recorded, reason, again.project.metrics)
+        if unexplained:
+            todo = "Give the reason with the input 'reason', in one line."
+            problems.append(would_lower(path, unexplained, todo))
+        sources = {
+            case.id: Source(file=case.source, line=case.line) for case in suite.cases.cases if case.line
+        }
+        findings = _moved_questions(first.measured[name].now, again.measured[name].now)
+        change = Change(now, before, path, entries, suite.settings)
+        reports.append(change_report(change, again.project.metrics, sources, findings))
+        fresh[name] = now
+        unstable = {arm: list(one.unstable) for arm, one in now.arms.items() if one.unstable}
+        told.append({"suite": name, "baseline": path, "reason": reason, "unstable": unstable})
+    raise_all(problems)
+    for name, now in fresh.items():
+        baselines.write(folder / file_of(name), now, file_of(name))
+    text = canonical.dumps({"schema": REFRESH_SCHEMA, "suites": told}, sort=False)
+    canonical.write_text(folder / REFRESH, text, REFRESH)
+    return whole_report(reports).model_copy(update={"environment": again.report.environment})
+
+
+@contextmanager
+def _without_caches() -> Iterator[None]:
+    """GATE_NO_CACHE for everything that is measured inside, bridges to the user's code included."""
+    before = os.environ.get("GATE_NO_CACHE")
+    os.environ["GATE_NO_CACHE"] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["GATE_NO_CACHE"]
+        else:
+            os.environ["GATE_NO_CACHE"] = before
+
+
+def with_unstable(first: Measurement, again: Measurement) -> Measurement:
+    """The second measurement, with the cases whose scores moved between the two recorded as unstable."""
+    arms = {}
+    for name, arm in again.arms.items():
+        rows = first.arms[name].rows
+        moved = [
+            case
+            for case, row in arm.rows.items()
+            if case not in rows or not (same_scores(row, rows[case]) and same_scores(rows[case], row))
+        ]
+        arms[name] = arm.model_copy(update={"unstable": tuple(sorted(moved))})
+    return again.model_copy(update={"arms": arms})
+
+
+def _moved_questions(first: Measurement, again: Measurement) -> Iterator[Finding]:
+    for name, arm in again.arms.items():
+        before = first.arms[name].questions
+        moved = [
+            question
+            for question, now in arm.questions.items()
+            if question not in before or before[question].bucket != now.bucket
+        ]
+        if moved:
+            yield Finding(
+                level=Level.WARNING,
+                code="unstable-questions",
+                arm=name,
+                text=f"{name}: {_counted(moved, 'QA question')} fell into another bucket when measured again "
+                f"({_named(moved)})",
+            )
+
+
+class Change(NamedTuple):
+    """One suite's new baseline beside the committed one. `entries`: the accepted losses that go with it."""
+
+    now: Measurement
+    before: Measurement | None
+    path: str
+    entries: Sequence[Entry]
+    settings: SuiteSettings
+    commit: str | None = None
+
+    @property
+    def lowered(self) -> list[Entry]:
+        """The accepted losses among the entries: the cases that this change holds lower."""
+        return [entry for entry in self.entries if entry.what == "case"]
+
+
+def change_report(
+    change: Change,
+    metrics: Metrics,
+    sources: Mapping[str, Source] | None = None,
+    findings: Iterable[Finding] = (),
+) -> SuiteReport:
+    """The win/loss table of a refresh, as the report of a suite without a verdict.
+
+    Only cases that both sides hold under the same label have a before and a now; the others are named as changes.
+    """
+    now, before, settings = change.now, change.before, change.settings
+    found = [*_unstable(now), *_lowers(change), *findings]
+    situation = Situation(())
+    reference = None
+    if before is not None:
+        reference = BaselineRef(
+            path=change.path,
+            commit=change.commit,
+            sha256=before.sha256(),
+            cases_version=shown(before.cases_version),
+        )
+        situation = _situation(change, before, metrics)
+        if not situation.arms and now.arms:
+            text = "nothing of the committed baseline can be compared with this one: other cases, arms or settings"
+            found.append(Finding(level=Level.WARNING, code="nothing-compared", text=text))
+    else:
+        text = f"there is no baseline that can be read at {change.path} yet; this is the first one"
+        found.append(Finding(level=Level.NOTICE, code="first-baseline", text=text))
+    return suite_report(
+        now, settings, situation, Verdict.UNJUDGED, found, reference, metrics, Extras(sources=sources or {})
+    )
+
+
+def _situation(change: Change, before: Measurement, metrics: Metrics) -> Situation:
+    now = change.now
+    same = {
+        name: label
+        for name, label in before.cases.items()
+        if name in now.cases and now.cases[name].sha256 == label.sha256
+    }
+    pages = page_changes(now.pages, before.pages)
+    comparable = _under(before, now.settings, metrics)
+    known = baselines.score_names(now) & (baselines.score_names(comparable) if comparable else set())
+    names = tuple(name for name in change.settings.policy.metrics if name in known)
+    arms = {}
+    if comparable is not None and names and same:
+        context = Context(
+            metrics=names,
+            accepted={
+                (entry.arm or "", entry.name): Excuse(entry.reason, entry.down_to) for entry in change.lowered
+            },
+            pages=pages,
+        )
+        arms = {
+            name: compare_arm(name, arm, comparable.arms[name], same, context)
+            for name, arm in now.arms.items()
+            if name in comparable.arms
+        }
+    return Situation(
+        (), arms, case_changes(now.cases, before.cases), pages, names or change.settings.policy.metrics
+    )
+
+
+def _under(before: Measurement, meaning: Meaning, metrics: Metrics) -> Measurement | None:
+    """The committed rows under the settings of the new ones, None where stored rankings do not give that."""
+    if before.settings == meaning:
+        return before
+    if before.settings.split != meaning.split or before.settings.pool < meaning.pool:
+        return None
+    arms = {
+        name: arm.model_copy(
+            update={
+                "rows": rescore(arm.rows, before.cases, meaning, metrics),
+                "questions": within(arm.questions, meaning),
+            }
+        )
+        for name, arm in before.arms.items()
+    }
+    return before.model_copy(update={"settings": meaning, "arms": arms})
+
+
+def _unstable(now: Measurement) -> Iterator[Finding]:
+    for name, arm in now.arms.items():
+        if arm.unstable:
+            yield Finding(
+                level=Level.WARNING,
+                code="unstable",
+                arm=name,
+                cases=arm.unstable,
+                text=f"{name}: {_counted(arm.unstable, 'case')} scored differently when measured again, recorded as "
+                f"unstable ({_named(arm.unstable)})",
+            )
+
+
+def _lowers(change: Change) -> Iterator[Finding]:
+    lowered = [f"{entry.name} ({entry.arm})" for entry in change.lowered]
+    if lowered:
+        yield Finding(
+            level=Level.WARNING,
+            code="baseline-lowers",
+            cases=tuple(dict.fromkeys(entry.name for entry in change.lowered)),
+            text=f"this baseline holds {_counted(lowered, 'case')} lower than the committed one ({_named(lowered)})",
+        )
+
+
+def _counted(items: Sequence[str], noun: str) -> str:
+    return f"{len(items)} {noun}{'s' if len(items) != 1 else ''}"
+
+
+def _named(items: Sequence[str]) -> str:
+    return f"{', '.join(items[:8])}{', ...' if len(items) > 8 else ''}"
