@@ -610,7 +610,7 @@ _NAMES = {"rr": "MRR", "context_recall": "context recall"}
 
 
 def _warnings(run: Run, arms: Mapping[str, ArmComparison], decided: Sequence[str]) -> Iterator[Finding]:
-    """What fell without deciding: other metrics, and labelled pages that are gone."""
+    """What is seen without deciding: other metrics that fell, gains that no baseline keeps, labelled pages that are gone."""
     for name, comparison in arms.items():
         for kind, group in comparison.kinds.items():
             for metric in warned_metrics(group, decided):
@@ -622,6 +622,17 @@ def _warnings(run: Run, arms: Mapping[str, ArmComparison], decided: Sequence[str
                     kind=kind,
                     text=f"{name}: {_NAMES.get(metric, metric)} of {kind} fell ({change.losses} lower, {change.wins} higher)",
                 )
+        if comparison.won and run.brings is None and not run.against:
+            won = [move.id for move in comparison.won]
+            yield Finding(
+                level=Level.NOTICE,
+                code="baseline-below",
+                arm=name,
+                cases=tuple(won),
+                text=f"{name}: {len(won)} case{'s score' if len(won) > 1 else ' scores'} higher than the baseline "
+                f"records ({', '.join(won[:8])}{', ...' if len(won) > 8 else ''})",
+                todo="A refresh would keep the gain.",
+            )
     pages = {page for label in run.now.cases.values() for page in label.relevant}
     gone = sorted(page for page in pages if page not in run.now.pages)
     if gone:

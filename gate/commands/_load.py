@@ -215,7 +215,7 @@ def _recorded_pages(project: Project, name: str, suite: SuiteSettings) -> Mappin
         if text is None:
             text = read_text(path, shown) if path.is_file() else None
         return baselines.parse(text, shown, name, project.metrics).pages if text is not None else {}
-    except InputError:
+    except (InputError, OSError):
         return {}
 
 

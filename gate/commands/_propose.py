@@ -7,7 +7,6 @@ follows from the default branch, read through the API; the reason is this job's 
 
 from __future__ import annotations
 
-import posixpath
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -15,12 +14,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gate.commands._action import Outputs, append_summary, event_of, faulty, folder_of
 from gate.commands._refresh import Change, change_report, file_of, reason_of
+from gate.commands._remote import Found, find_settings
 from gate.errors import GateError, InputError, NotMeasuredError, Problem, did_you_mean, raise_all
 from gate.github.client import GitHubError
 from gate.github.inputs import Inputs, read_inputs
 from gate.github.propose import (
     BODY_BUDGET,
-    FOLDER,
     LARGEST_FILE,
     WORKFLOW_LOGIN,
     Opened,
@@ -35,26 +34,18 @@ from gate.github.propose import (
 from gate.github.workflow import command, mask
 from gate.model.verdict import Exit, Verdict
 from gate.report.escape import code, plain, terminal
-from gate.store import accepted, baselines, config
+from gate.store import accepted, baselines
 from gate.store.text import decode, read_text
 
 if TYPE_CHECKING:
     from gate.github.event import Event
     from gate.model.measurement import Measurement
     from gate.model.metric import Metrics
-    from gate.model.settings import Settings, SuiteSettings
+    from gate.model.settings import SuiteSettings
 
 TITLE = "Refresh the baseline of"
 REASON_SHOWN = 600
 NAMED = 20
-
-
-class Found(NamedTuple):
-    """The settings of one commit, the folder that their paths are relative to, and the file they stand in."""
-
-    settings: Settings
-    folder: str
-    shown: str
 
 
 class Candidate(NamedTuple):
@@ -83,9 +74,11 @@ def run_propose(environment: Mapping[str, str]) -> int:
             outputs.set("comment-url", next(iter(proposal.urls), ""))
             append_summary(environment.get("GITHUB_STEP_SUMMARY"), proposal.summary)
     except GateError as fault:
-        done = faulty(fault, outputs, folder)
-        append_summary(environment.get("GITHUB_STEP_SUMMARY"), (folder / "fault.md").read_text("utf-8"))
-        return done
+        lines = "\n".join(f"- {plain(str(problem), 1000)}" for problem in fault.problems[:NAMED])
+        append_summary(
+            environment.get("GITHUB_STEP_SUMMARY"), f"### ⛔ not every baseline was proposed\n\n{lines}"
+        )
+        return faulty(fault, outputs, folder)
     outputs.set("verdict", Verdict.UNJUDGED.value)
     outputs.set("exit-code", str(int(Exit.PASS)))
     return 0
@@ -110,7 +103,7 @@ class _Proposal:
         metrics = load_metrics()
         candidates = self._candidates(metrics)
         viewer = self._viewer()
-        problems = []
+        problems: list[Problem] = []
         for candidate in candidates:
             try:
                 self._propose(candidate, metrics, viewer)
@@ -137,7 +130,8 @@ class _Proposal:
                 for name in unknown
             ]
         )  # fmt: skip
-        found, problems = [], []
+        found: list[Candidate] = []
+        problems: list[Problem] = []
         for name in dict.fromkeys(wanted):
             try:
                 now = self._left_behind(name, metrics)
@@ -219,7 +213,7 @@ class _Proposal:
                 # It is about to be replaced; what the new one lowers cannot be told, so a person must say why.
                 if self._reason is None:
                     raise InputError(
-                        [*fault.problems, Problem(path, "cannot be compared with", _GIVE)]
+                        [*fault.problems, Problem(path, "would be replaced without a comparison", _GIVE)]
                     ) from None
         old = client.file(target.base_sha, beside)
         recorded = accepted.parse(decode(old, beside), beside) if old is not None else ()
@@ -351,49 +345,3 @@ def _misfits(now: Measurement, shape: SuiteSettings, where: str) -> Iterator[Pro
         yield Problem(shown, f"lacks the arm '{lacking[0]}' of {where}", todo)
     if foreign:
         yield Problem(shown, f"has the arm '{foreign[0]}', which {where} has not", todo)
-
-
-def find_settings(client: Proposer, commit: str, inputs: Inputs, branch: str) -> Found:
-    """The gate.toml or pyproject.toml of a commit, looked for as `gate run` looks for it in a checkout."""
-    start = path_inside("", inputs.working_directory)
-    start = "" if start == "." else start
-    if inputs.config:
-        path = path_inside(start, inputs.config)
-        there = client.entry(commit, path) if path != "." else (FOLDER, commit)
-        if there is None or there[0] != FOLDER:
-            text = client.file(commit, path)
-            if text is None:
-                raise InputError(Problem(path, f"is not on {branch}", "Mend the input 'config'."))
-            folder, name = posixpath.split(path)
-            return Found(config.parse(decode(text, path), name, path), folder, name)
-        folders = [path]
-    else:
-        parts = start.split("/") if start else []
-        folders = ["/".join(parts[:length]) for length in range(len(parts), -1, -1)]
-    for folder in folders:
-        found = _in_folder(client, commit, "" if folder == "." else folder)
-        if found is not None:
-            return found
-    todo = "Mend the inputs 'config' and 'working-directory'."
-    raise InputError(Problem(config.GATE_TOML, f"there is none on {branch}, nor a [tool.gate]", todo))
-
-
-def _in_folder(client: Proposer, commit: str, folder: str) -> Found | None:
-    texts = {}
-    for name in (config.GATE_TOML, config.PYPROJECT):
-        path = posixpath.join(folder, name)
-        data = client.file(commit, path)
-        text = decode(data, path) if data is not None else None
-        if text is not None and (name == config.GATE_TOML or config.has_tool_table(text, path)):
-            texts[name] = text
-    if len(texts) > 1:
-        raise InputError(
-            Problem(
-                posixpath.join(folder, config.PYPROJECT),
-                "both gate.toml and [tool.gate] are present",
-                "Keep one of them.",
-            )
-        )
-    for name, text in texts.items():
-        return Found(config.parse(text, name, posixpath.join(folder, name)), folder, name)
-    return None

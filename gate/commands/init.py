@@ -41,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     import json
+    import os
     from pathlib import Path
 
     from gate import __version__
@@ -48,15 +49,16 @@ def run(args: argparse.Namespace) -> int:
     from gate.corpus.read import read_corpus
     from gate.errors import InputError, Problem, raise_all
     from gate.report import render
-    from gate.store import canonical, config
+    from gate.store import canonical
 
     root = Path(args.folder)
     if not root.is_dir():
         raise InputError(Problem(args.folder, "is no folder", "Name the repository's folder."))
     corpus = args.corpus or _find_corpus(root)
     pages = read_corpus(root / corpus, corpus)
+    root = root.resolve()
     top = _top(root)
-    folder = root.resolve().relative_to(top.resolve()).as_posix()
+    folder = root.relative_to(top).as_posix()
     values = {
         "suite": args.suite,
         "corpus": json.dumps(corpus, ensure_ascii=False),
@@ -71,9 +73,8 @@ def run(args: argparse.Namespace) -> int:
         root / "eval/retrieval_queries.jsonl": render.scaffold("retrieval_queries.jsonl.j2", values),
         **{top / ".github/workflows" / name: render.scaffold(f"{name}.j2", values) for name in WORKFLOWS},
     }
-    targets = {path: _shown(path, root) for path in texts}
-    raise_all(list(_in_the_way(targets)))
-    config.parse(texts[root / "gate.toml"], "gate.toml", "gate.toml")
+    targets = {path: Path(os.path.relpath(path, root)).as_posix() for path in texts}
+    raise_all([*_in_the_way(targets), *_misnamed(args.suite, texts[root / "gate.toml"])])
     for path, text in texts.items():
         canonical.write_text(path, text, targets[path])
         _output.emit(f"wrote {targets[path]}\n")
@@ -83,14 +84,6 @@ def run(args: argparse.Namespace) -> int:
         "in the workflows, put the commit of the action's release in the place of its tag\n"
     )
     return 0
-
-
-def _shown(path: Path, root: Path) -> str:
-    """A path as messages write it: from the folder on, upwards where the workflows lie above it."""
-    import os
-    from pathlib import Path
-
-    return Path(os.path.relpath(path.resolve(), root.resolve())).as_posix()
 
 
 def _in_the_way(targets: Mapping[Path, str]) -> Iterator[Problem]:
@@ -109,10 +102,22 @@ def _in_the_way(targets: Mapping[Path, str]) -> Iterator[Problem]:
             yield Problem(where, "is no folder", "Move it away; nothing was written.")
 
 
+def _misnamed(suite: str, text: str) -> Iterator[Problem]:
+    """A suite's name is a key of gate.toml and a part of file names; not every text is one."""
+    from gate.errors import InputError, Problem
+    from gate.store import config
+
+    try:
+        known = config.parse(text, "gate.toml", "gate.toml").suite
+    except InputError:
+        known = {}
+    if suite not in known:
+        yield Problem(f"--suite {suite!r}", "cannot name a suite", "Take letters, digits, '-' and '_'.")
+
+
 def _top(root: Path) -> Path:
     """The repository's top folder, where GitHub looks for workflows; the folder itself outside git."""
-    resolved = root.resolve()
-    return next((path for path in (resolved, *resolved.parents) if (path / ".git").exists()), root)
+    return next((path for path in (root, *root.parents) if (path / ".git").exists()), root)
 
 
 def _default_branch(top: Path) -> str:

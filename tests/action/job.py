@@ -68,6 +68,20 @@ class Annotation:
     properties: dict[str, str]
 
 
+def command(raw: str) -> Annotation:
+    """A command as GitHub's runner reads it; act takes a later `::` for the end of the properties."""
+    found = re.match(r"\s*::([\w-]+)(?: (.*?))?::(.*)", raw.rstrip("\r\n"))
+    assert found is not None, raw
+    pairs = [pair.split("=", 1) for pair in (found[2] or "").split(",") if "=" in pair]
+    return Annotation(found[1], _plain(found[3]), {key: _plain(value, ":,") for key, value in pairs})
+
+
+def _plain(text: str, more: str = "") -> str:
+    for sign in (*more, "\r", "\n", "%"):
+        text = text.replace(f"%{ord(sign):02X}", sign)
+    return text
+
+
 @dataclass
 class Ran:
     """What one job did."""
@@ -89,10 +103,15 @@ class Ran:
 
     @property
     def annotations(self) -> list[Annotation]:
+        return [one for one in map(command, self._raw) if one.level in ("error", "warning", "notice")]
+
+    @property
+    def _raw(self) -> list[str]:
+        """The workflow commands that were carried out, as they were written."""
         return [
-            Annotation(record["command"], record["arg"], record["kvPairs"])
+            record["raw"]
             for record in self.records
-            if record.get("command") in ("error", "warning", "notice") and "raw" in record
+            if "raw" in record and record.get("command") not in ("ignored", "set-output")
         ]
 
     @property
@@ -115,8 +134,10 @@ class Ran:
 
     @property
     def commands(self) -> set[str]:
-        """The workflow commands that were carried out."""
-        return {record["command"] for record in self.records if "raw" in record and "command" in record}
+        """The names of the workflow commands that were carried out; the random tokens are left out."""
+        tokens = {record["arg"] for record in self.records if record.get("command") == "stop-commands"}
+        assert all(re.fullmatch(r"[0-9a-f]{32}", token) for token in tokens)
+        return {command(raw).level for raw in self._raw} - tokens
 
     @property
     def writes(self) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 
 import comrak
 import pytest
@@ -13,12 +12,15 @@ from action.job import KEY, TOKEN, Site
 from small_project import REPOSITORY
 
 NAME = (
-    "| `x` ``y`` @everyone #1 <img src=x onerror=alert(1)> ::error::pwned \x1b[31mred\x1b[0m \u202egnp \u200b"
-    " ${{ github.token }} $(touch ${PWNED}) `touch ${PWNED}` **bold** <!-- -->\n::set-output name=verdict::pass\n"
-    "##[set-output name=verdict]pass <details> acme/widget#1 &amp; \\|"
+    "| `x` ``y`` @everyone #1 <img src=x onerror=alert(1)> ::error::pwned ##[set-output name=verdict]pass \u202egnp"
+    " \u200b ${{ github.token }} $(touch PWNED) `touch PWNED` **bold** <!-- --> <details> GH-1 &amp; \\|"
 )
-"""A name that a file can have: it holds no slash."""
-TEXT = f"{NAME} [link](https://evil.example/x) https://evil.example </details> -->"
+"""A name that a file can have: no slash, and no control character (the gate refuses those)."""
+TEXT = (
+    f"{NAME} [link](https://evil.example/x) https://evil.example </details> --> acme/widget#1 \x1b[31mred\x1b[0m \r"
+    "\n::set-output name=verdict::pass\n  ::error::pwned\n##[set-output name=verdict]pass\n"
+)
+HARMLESS = {"error", "warning", "notice", "add-mask", "stop-commands"}
 UNSEEN = ("\x1b", "\u202e", "\u200b")
 
 
@@ -54,19 +56,16 @@ def assert_inert(markdown: str) -> None:
         assert sign not in markdown
 
 
-def test_hostile_text_stays_text_everywhere(site: Site, tmp_path: Path) -> None:
-    pwned = tmp_path / "PWNED"
-    name, text = (one.replace("${PWNED}", str(pwned)) for one in (NAME.replace("/", ""), TEXT))
-    name = NAME.replace("${PWNED}", "PWNED")
+def test_hostile_text_stays_text_everywhere(site: Site) -> None:
     project = site.project
     project.git("checkout", "--quiet", "main")
-    project.write(f"docs/{name}.md", "# Zebra\n\nA quagga is an evil zebra.\n")
+    project.write(f"docs/{NAME}.md", "# Zebra\n\nA quagga is an evil zebra.\n")
     for position in (40, 42):
         project.cases.append(
             {
                 "id": f"q-{position}",
-                "query": f"quagga {text}",
-                "relevant_doc_ids": [name],
+                "query": f"quagga {TEXT}",
+                "relevant_doc_ids": [NAME],
                 "kind": "semantic" if position == 40 else "exact_term",
             }
         )
@@ -75,12 +74,12 @@ def test_hostile_text_stays_text_everywhere(site: Site, tmp_path: Path) -> None:
     site.push("main")
     branch = 'x|`x`@everyone-#1<b>"\'$(touch${IFS}PWNED)${{github.token}}\u202e;touch${IFS}PWNED'
     project.git("checkout", "--quiet", "-B", "change")
-    project.write(f"docs/{name}.md", "# Nothing\n\nNothing is left.\n")
+    project.write(f"docs/{NAME}.md", "# Nothing\n\nNothing is left.\n")
     for page in ("errors", "faq", "news", "guide"):
-        project.write(f"docs/{page}.md", project.read(f"docs/{page}.md") + f"\n## Quagga\n\nquagga evil zebra\n\n{text}\n")
-    project.commit(text)
+        project.write(f"docs/{page}.md", project.read(f"docs/{page}.md") + f"\n## Quagga\n\nquagga evil zebra\n\n{TEXT}\n")
+    project.commit(TEXT)
     site.push(branch)
-    number = site.open_pull(branch, title=text, body=text)
+    number = site.open_pull(branch, title=TEXT, body=TEXT)
     ran = site.run_pull(number)
 
     assert (ran.job, ran.exit_code, ran.outputs["verdict"]) == ("failure", 1, "regression")
@@ -93,9 +92,7 @@ def test_hostile_text_stays_text_everywhere(site: Site, tmp_path: Path) -> None:
     assert "\\x1b[31m" in body
     assert "::set-output name=verdict::pass" in body
     # The log: our own commands and nothing else.
-    tokens = {record["arg"] for record in ran.records if record.get("command") == "stop-commands"}
-    assert ran.commands - tokens <= {"error", "warning", "notice", "add-mask", "stop-commands", "ignored"}
-    assert all(re.fullmatch(r"[0-9a-f]{32}", token) for token in tokens)
+    assert ran.commands <= HARMLESS
     assert all(sign not in ran.log for sign in UNSEEN[:2])
     assert len([one for one in ran.annotations if one.level == "error"]) >= 2
     for annotation in ran.annotations:
@@ -103,7 +100,6 @@ def test_hostile_text_stays_text_everywhere(site: Site, tmp_path: Path) -> None:
         assert "\n" not in annotation.message
         assert all(sign not in annotation.message for sign in UNSEEN[:2])
         assert annotation.properties.get("file", "eval/cases.jsonl") == "eval/cases.jsonl"
-    assert not pwned.exists()
     assert list(site.folder.rglob("PWNED")) == []
 
 
@@ -124,7 +120,7 @@ def test_hostile_text_in_what_is_invalid(site: Site, file: str, old: str, new: s
     assert (ran.job, ran.exit_code, ran.outputs["verdict"]) == ("failure", 2, "invalid")
     assert_inert(site.comment(number))
     assert_inert(ran.summary)
-    assert ran.commands <= {"error", "warning", "notice", "add-mask"}
+    assert ran.commands <= HARMLESS
     assert all("\u202e" not in one.message for one in ran.annotations)
 
 
@@ -189,9 +185,7 @@ def test_a_python_arm_gets_no_token_and_sets_no_output(site: Site) -> None:
         assert not names & {"OPENAI_API_KEY", "GATE_TOKEN", "BASH_ENV"}
     assert ran.outputs["verdict"] == ran.report()["verdict"]
     assert "evil.example" not in json.dumps(ran.outputs)
-    assert ran.commands <= {"error", "warning", "notice", "add-mask", "stop-commands", "ignored"} | {
-        record["arg"] for record in ran.records if record.get("command") == "stop-commands"
-    }
+    assert ran.commands <= HARMLESS
     assert all("pwned" not in one.message for one in ran.annotations)
 
 

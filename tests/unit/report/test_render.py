@@ -426,7 +426,7 @@ def test_accepted_losses_stand_in_the_comment() -> None:
     assert "accepted: max_payload_kb is gone in 4.0" in text
     assert "already lost on the base" in text
     assert "vector (shown only)" in text
-    assert "hybrid (new)" in text
+    assert "hybrid (shown only, new)" in text
     assert "### ✅ pass: 7 cases, nothing dropped but 2 accepted losses" in text
 
 
