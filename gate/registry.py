@@ -7,6 +7,7 @@ Files that begin with an underscore are parts of others, not entries.
 from __future__ import annotations
 
 import importlib
+import os
 import pkgutil
 import sys
 from functools import cache
@@ -40,6 +41,7 @@ def load(folder: str, name: str, where: str, root: Path | None = None) -> Any:
     found. An unknown name is an InputError with the nearest one.
     """
     if ":" in name:
+        _refuse_in_the_action(folder, name, where)
         return _outside(name, where, root)
     if name not in names(folder):
         raise InputError(
@@ -55,6 +57,17 @@ _SINGULAR = {
     "policies": "policy rule",
     "readers": "reader",
 }
+
+
+def _refuse_in_the_action(folder: str, name: str, where: str) -> None:
+    """There the gate's process has keys that the code of a pull request must not see."""
+    if os.environ.get("GITHUB_ACTIONS") != "true":
+        return
+    what = (
+        f"{_SINGULAR[folder]} {name!r} would run in the gate's own process, which the Action does not allow"
+    )
+    todo = 'Use an arm with type = "python" and target = "package.module:function"; it runs in a process of its own.'
+    raise InputError(Problem(where, what, todo))
 
 
 def _outside(name: str, where: str, root: Path | None) -> Any:

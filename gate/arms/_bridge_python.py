@@ -23,25 +23,25 @@ if sys.path and os.path.realpath(sys.path[0]) == os.path.dirname(os.path.realpat
     del sys.path[0]
 
 # All of the standard library that is used below, before a file beside gate.toml can stand in for any of it.
-import asyncio  # noqa: E402
-import importlib  # noqa: E402
-import inspect  # noqa: E402
-import itertools  # noqa: E402
-import json  # noqa: E402
-import math  # noqa: E402
-import operator  # noqa: E402
-import queue  # noqa: E402
-import signal  # noqa: E402
-import threading  # noqa: E402
-import time  # noqa: E402
-import traceback  # noqa: E402
-import uuid  # noqa: E402
-from collections.abc import Callable, Iterator, Mapping  # noqa: E402
-from typing import Any  # noqa: E402
+import asyncio
+import importlib
+import inspect
+import itertools
+import json
+import math
+import operator
+import queue
+import signal
+import threading
+import time
+import traceback
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 PROTOCOL = 1
 # A process whose gate is gone ends after this long, whatever the user's code is doing.
-ORPHANED_SECONDS = 5.0
+ORPHANED_SECONDS = 3.0
 FRAMES = 8
 
 # Where a hit's page may be named, in this order, when it says neither `doc_id` nor `page`.
@@ -49,7 +49,7 @@ METADATA_KEYS = ("doc_id", "source", "id", "page_id", "document_id", "file_path"
 KEYS = "doc_id, page, chunk_id, id or metadata with doc_id or source"
 
 
-class Refused(Exception):
+class RefusedError(Exception):
     """What the user's code returned is no list of hits."""
 
 
@@ -105,7 +105,7 @@ class Retriever:
         search = getattr(found, "search", None)
         self._search: Any = search if callable(search) else found
         if not callable(self._search):
-            raise TypeError("%r is %s: no function, and without a 'search'" % (target, type(found).__name__))  # noqa: UP031
+            raise TypeError(f"{target!r} is {type(found).__name__}: no function, and without a 'search'")
         self._takes_pool = takes_pool(self._search, target)
 
     def ask(self, query: str, pool: int) -> list[dict[str, Any]]:
@@ -118,7 +118,9 @@ class Retriever:
         return read_answer(answer, pool)
 
     def _wait(self, coroutine: Any) -> Any:
-        if self._loop is None:  # one loop for all queries: clients are bound to the loop that they were first used in
+        if (
+            self._loop is None
+        ):  # one loop for all queries: clients are bound to the loop that they were first used in
             self._loop = asyncio.new_event_loop()
             asyncio.set_event_loop(self._loop)
         return self._loop.run_until_complete(coroutine)
@@ -185,22 +187,22 @@ def read_answer(answer: Any, pool: int) -> list[dict[str, Any]]:
     if isinstance(answer, Mapping) and isinstance(answer.get("documents"), (list, tuple)):
         answer = answer["documents"]
     if answer is None:
-        raise Refused("search returned None, not a list of hits")
+        raise RefusedError("search returned None, not a list of hits")
     if isinstance(answer, (str, bytes, Mapping, set, frozenset)):
-        raise Refused(f"search returned {type(answer).__name__}, not a list of hits")
+        raise RefusedError(f"search returned {type(answer).__name__}, not a list of hits")
     try:
         items: Iterator[Any] = iter(answer)
     except TypeError:
-        raise Refused(f"search returned {type(answer).__name__}, not a list of hits") from None
+        raise RefusedError(f"search returned {type(answer).__name__}, not a list of hits") from None
     return [read_hit(item, position) for position, item in enumerate(itertools.islice(items, pool), 1)]
 
 
 def read_hit(item: Any, position: int) -> dict[str, Any]:
     """One hit: ours, a pair, an id, a table, or a document or node of LangChain, LlamaIndex or Haystack."""
     score = None
-    if isinstance(item, (tuple, list)) and not hasattr(item, "doc_id"):
+    if isinstance(item, (tuple, list)) and not (hasattr(item, "doc_id") or hasattr(item, "chunk_id")):
         if len(item) != 2 or isinstance(item[0], (tuple, list, float)):
-            raise Refused(f"hit {position} is no (id, score) pair ({brief(item)})")
+            raise RefusedError(f"hit {position} is no (id, score) pair ({brief(item)})")
         item, score = item
     plain = as_id(item)
     if plain is not None:
@@ -208,14 +210,18 @@ def read_hit(item: Any, position: int) -> dict[str, Any]:
     if score is None:
         score = field(item, "score")
     item = field(item, "node") or item
-    page = field(item, "doc_id") or as_text(field(item, "page"))
-    chunk = field(item, "chunk_id") or field(item, "node_id", "id_", "id")
+    page = field(item, "doc_id")
+    if page is None:  # a number there is the page of a PDF
+        page = as_text(field(item, "page"))
+    chunk = field(item, "chunk_id", "node_id", "id_", "id")
     metadata = field(item, "metadata", "meta")
     known = [metadata.get(key) for key in METADATA_KEYS] if isinstance(metadata, Mapping) else []
-    named = [page] if page is not None else [field(item, "chunk_id"), *known, field(item, "ref_doc_id"), chunk]
+    named = (
+        [page] if page is not None else [field(item, "chunk_id"), *known, field(item, "ref_doc_id"), chunk]
+    )
     ids = [name for name in map(as_id, named) if name]
     if not ids:
-        raise Refused(f"hit {position} has no id ({brief(item)}); looked for {KEYS}")
+        raise RefusedError(f"hit {position} has no id ({brief(item)}); looked for {KEYS}")
     text = as_text(field(item, "text", "content", "page_content")) or ""
     return hit(list(dict.fromkeys(ids)), as_id(chunk), text, score, position)
 
@@ -228,7 +234,7 @@ def field(item: Any, *names: str) -> Any:
     """The first of these keys or attributes that holds something."""
     for name in names:
         value = item.get(name) if isinstance(item, Mapping) else getattr(item, name, None)
-        if value is not None and value != "" and not inspect.isroutine(value):
+        if value is not None and not (isinstance(value, str) and not value) and not inspect.isroutine(value):
             return value
     return None
 
@@ -260,9 +266,11 @@ def as_score(value: Any, name: str, position: int) -> float | None:
             raise TypeError
         number = float(value)
     except (TypeError, ValueError, OverflowError):
-        raise Refused(f"hit {position} ({name!r}) has a score that is no number ({brief(value)})") from None
+        raise RefusedError(
+            f"hit {position} ({name!r}) has a score that is no number ({brief(value)})"
+        ) from None
     if not math.isfinite(number):
-        raise Refused(f"hit {position} ({name!r}) has the score {number}")
+        raise RefusedError(f"hit {position} ({name!r}) has the score {number}")
     return number
 
 
@@ -282,7 +290,7 @@ def brief(value: Any) -> str:
 
 def told(fault: BaseException) -> str:
     """Type and text of a fault, and the user's own lines that led to it, the innermost first."""
-    if isinstance(fault, Refused):
+    if isinstance(fault, RefusedError):
         return str(fault)
     try:
         said = " ".join(str(fault).split())
@@ -292,7 +300,7 @@ def told(fault: BaseException) -> str:
     frames = [
         f"{shown(frame.filename)}:{frame.lineno}"
         for frame in reversed(traceback.extract_tb(fault.__traceback__))
-        if frame.filename != __file__ and not frame.filename.startswith("<frozen")
+        if frame.filename not in (__file__, importlib.__file__) and not frame.filename.startswith("<frozen")
     ]
     where = f" ({' < '.join(frames[:FRAMES])})" if frames else ""
     return (f"{kind}: {said}" if said else kind) + where

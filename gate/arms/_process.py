@@ -18,8 +18,8 @@ import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +43,7 @@ _WAITING_MESSAGES = 8
 _POSIX = os.name == "posix"
 
 
-class ProcessFault(RuntimeError):
+class ProcessError(RuntimeError):
     """The process could not be started, ended, or did not keep to the protocol."""
 
 
@@ -85,7 +85,7 @@ class Process:
             )
         except (OSError, ValueError) as fault:
             reason = fault.strerror if isinstance(fault, OSError) and fault.strerror else str(fault)
-            raise ProcessFault(f"cannot start {quiet(command[0], 200)!r} ({reason})") from fault
+            raise ProcessError(f"cannot start {quiet(command[0], 200)!r} ({reason})") from fault
         self._hidden = [value for value in hidden if len(value) >= 4]
         self._messages: queue.Queue[bytes | None] = queue.Queue(_WAITING_MESSAGES)
         self._tail: deque[str] = deque(maxlen=TAIL_LINES)
@@ -140,11 +140,11 @@ class Process:
             raise self.broken(f"it wrote {self.quoted(line[:200].decode('utf-8', 'replace'), 80)!r}")
         return message
 
-    def broken(self, what: str) -> ProcessFault:
+    def broken(self, what: str) -> ProcessError:
         """A fault for a process that does not keep to the protocol."""
-        return ProcessFault(f"does not keep to the protocol: {what}{self.tail()}")
+        return ProcessError(f"does not keep to the protocol: {what}{self.tail()}")
 
-    def _gone(self) -> ProcessFault:
+    def _gone(self) -> ProcessError:
         """A fault for a process that has ended, or closed its output."""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(CLOSE_SECONDS)
@@ -156,7 +156,7 @@ class Process:
             how = f"was ended by signal {-code} ({_signal_name(-code)})"
         else:
             how = f"ended with exit code {code}"
-        return ProcessFault(f"the process {how}{self.tail()}")
+        return ProcessError(f"the process {how}{self.tail()}")
 
     def tail(self) -> str:
         """The last lines on standard error as the end of a message; empty where there are none."""
@@ -198,11 +198,9 @@ class Process:
         self._ended = True
         self._last_resort.detach()
         _kill(self._process)
-        for reader, stream in zip(self._readers, (self._process.stdout, self._process.stderr), strict=True):
+        for reader in self._readers:
+            # A child that left the group may hold the pipe; the reader then stays behind until that ends.
             reader.join(1.0)
-            # A child that left the group may hold the pipe; the reader then stays behind, and ends with us.
-            if not reader.is_alive() and stream is not None:
-                stream.close()
         if self._process.stdin is not None:
             with suppress(OSError):
                 self._process.stdin.close()
@@ -237,23 +235,19 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def _chunks(stream: Any) -> Iterator[bytes]:
-    while True:
-        try:
-            chunk = stream.read(_READ_BYTES)
-        except (OSError, ValueError):
-            return
-        if not chunk:
-            return
-        yield chunk
+def _chunks(stream: Any) -> Generator[bytes]:
+    """What comes, until there is no more, or the caller wants no more. The stream is closed then."""
+    with stream, suppress(OSError):
+        while chunk := stream.read(_READ_BYTES):
+            yield chunk
 
 
 def _read_messages(stream: Any, messages: queue.Queue[bytes | None]) -> None:
     """Every line of the output as a message, then None. Stops at a line too long, and when nobody takes them."""
     pending: list[bytes] = []
     size = 0
-    with suppress(queue.Full):
-        for chunk in _chunks(stream):
+    with suppress(queue.Full), closing(_chunks(stream)) as chunks:
+        for chunk in chunks:
             first, *rest = chunk.split(b"\n")
             pending.append(first)
             size += len(first)

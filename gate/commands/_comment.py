@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gate.commands._action import REPORT, TEMPLATES, Outputs, event_of, folder_of, tell
+from gate.errors import GateError
 from gate.github.client import GitHubClient, GitHubError
 from gate.github.comment import Stamp, ours
 from gate.github.inputs import Inputs, read_inputs
@@ -36,25 +37,32 @@ def run_comment(environment: Mapping[str, str]) -> int:
         return 0
     client = GitHubClient(token, event.repository, event.api_url)
     folder = folder_of(environment)
-    report = read_report(folder)
-    if report is not None and needs_approval(report):
-        report = _with_reviews(client, report, event)
-        tell(outputs, report, folder)
     try:
-        posted = (
-            post_fault(client, folder, inputs, event)
-            if report is None
-            else post_report(client, report, inputs, event, event.pull.number, folder / TEMPLATES)
+        posted = _post(client, outputs, inputs, event, folder)
+    except Exception as fault:  # whatever GitHub answers, or a template makes of it: the verdict stands
+        said = (
+            str(fault) if isinstance(fault, (GitHubError, GateError)) else f"{type(fault).__name__}: {fault}"
         )
-    except GitHubError as fault:
+        said = said.replace(token, "***") if token else said
         print(
-            command("warning", f"the comment could not be written; the job summary has it ({fault})"), end=""
+            command("warning", f"the comment could not be written; the job summary has it ({said})"), end=""
         )
         return 0
     for one in posted:
         print(f"comment: {one.step.value}, {one.why} {one.url}")
     outputs.set("comment-url", next((one.url for one in posted if one.url), ""))
     return 0
+
+
+def _post(client: GitHubClient, outputs: Outputs, inputs: Inputs, event: Event, folder: Path) -> list[Posted]:
+    assert event.pull is not None
+    report = read_report(folder)
+    if report is None:
+        return post_fault(client, folder, inputs, event)
+    if needs_approval(report):
+        report = _with_reviews(client, report, event)
+        tell(outputs, report, folder)
+    return post_report(client, report, inputs, event, event.pull.number, folder / TEMPLATES)
 
 
 def read_report(folder: Path) -> Report | None:
@@ -105,12 +113,12 @@ def post_report(
 ) -> list[Posted]:
     """One comment per suite, or one for all. `heading` is a line of ours under the verdict (a fork's warning)."""
     author = inputs.comment_author or client.viewer()
+    groups = [(suite.suite, [suite]) for suite in report.suites]
+    over = [EVERY_SUITE]
     if inputs.comment_layout == "combined":
+        over = [name for name, _ in groups]
         groups = [(EVERY_SUITE, list(report.suites))]
-    else:
-        groups = [(suite.suite, [suite]) for suite in report.suites]
-        clear(client, number, author, _stamp(EVERY_SUITE, inputs, event))
-    return [
+    posted = [
         post(
             client,
             number,
@@ -120,6 +128,8 @@ def post_report(
         )
         for name, suites in groups
     ]
+    clear(client, number, author, [_stamp(name, inputs, event) for name in over])
+    return posted
 
 
 def _wanted(name: str, suites: list[SuiteReport], inputs: Inputs, event: Event) -> Wanted:
@@ -196,8 +206,14 @@ def post_fault(client: GitHubClient, folder: Path, inputs: Inputs, event: Event)
         return []
     body = path.read_text(encoding="utf-8")
     verdict = Verdict(json.loads((folder / "fault.json").read_text(encoding="utf-8"))["verdict"])
+    return post_everywhere(client, event.pull.number, inputs, event, verdict, body)
+
+
+def post_everywhere(
+    client: GitHubClient, number: int, inputs: Inputs, event: Event, verdict: Verdict, body: str
+) -> list[Posted]:
+    """The same text in each comment of ours, or in a new one where there is none."""
     author = inputs.comment_author or client.viewer()
-    number = event.pull.number
     stamps = [
         _stamp(suite, inputs, event)
         for suite in dict.fromkeys(_suites_with_comments(client, number, author, inputs.comment_key))

@@ -72,6 +72,13 @@ class Workshop:
         self._arms[name] = built
         return built
 
+    def close(self) -> None:
+        """Let every arm that has something to end, such as a process, end it."""
+        for arm in self._arms.values():
+            close = getattr(arm, "close", None)
+            if callable(close):
+                close()
+
 
 class Broken:
     """Stands for an arm that could not be built: every query fails with the reason, so that none disappears."""

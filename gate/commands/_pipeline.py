@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -59,7 +60,7 @@ def execute(args: argparse.Namespace) -> Outcome:
     for name, suite in suites.items():
         workshop = Workshop(suite.corpus, suite.arms, f"{project.config.shown} [suite.{name}]", project.root)
         total = len(suite.arms) * (len(suite.cases.cases) + len(suite.questions or ()))
-        with Progress(name, total) as progress:
+        with closing(workshop), Progress(name, total) as progress:
             measured = measure(
                 name,
                 workshop,

@@ -11,10 +11,11 @@ examples:
   gate action measure     measure and judge; the verdict becomes an output
   gate action publish     job summary and annotations
   gate action comment     the pull request's comment (needs GATE_TOKEN)
+  gate action fork        the same for a fork's run that has ended (needs GATE_TOKEN)
   gate action propose     a pull request with a refreshed baseline (needs GATE_TOKEN)
   gate action finish      exit with the verdict's code
 """
-STEPS = ("plan", "measure", "publish", "comment", "propose", "finish")
+STEPS = ("plan", "measure", "publish", "comment", "fork", "propose", "finish")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,6 +30,10 @@ def run(args: argparse.Namespace) -> int:
         from gate.commands import _comment
 
         return _comment.run_comment(os.environ)
+    if args.step == "fork":
+        from gate.commands import _fork
+
+        return _fork.run_fork(os.environ)
     if args.step == "propose":
         from gate.commands import _propose
 

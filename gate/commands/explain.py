@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from gate.commands import _flags
@@ -82,20 +83,21 @@ def explain(project: Project, suite: Suite, case: Case, before: Measurement | No
     workshop = Workshop(
         suite.corpus, suite.arms, f"{project.config.shown} [suite.{suite.name}]", project.root
     )
-    return {
-        "suite": suite.name,
-        "case": case.id,
-        "query": case.query,
-        "kind": case.kind,
-        "split": case.split,
-        "k": suite.settings.k,
-        "relevant": dict(case.grades),
-        "compared_with": before.cases_version if before is not None else None,
-        "arms": {
-            name: _arm(build(workshop, name), case, suite.settings.pool, _row(before, name, case.id))
-            for name in suite.arms
-        },
-    }
+    with closing(workshop):
+        return {
+            "suite": suite.name,
+            "case": case.id,
+            "query": case.query,
+            "kind": case.kind,
+            "split": case.split,
+            "k": suite.settings.k,
+            "relevant": dict(case.grades),
+            "compared_with": before.cases_version if before is not None else None,
+            "arms": {
+                name: _arm(build(workshop, name), case, suite.settings.pool, _row(before, name, case.id))
+                for name in suite.arms
+            },
+        }
 
 
 def _row(before: Measurement | None, arm: str, case: str) -> Sequence[str] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from urllib.parse import quote, unquote
 
@@ -50,20 +50,25 @@ class Stamp(Frozen):
 
 
 def _encoded(text: str) -> str:
-    return quote(text, safe="").replace("-", "%2D")
+    return quote(text, safe="", errors="replace").replace("-", "%2D")
 
 
-_LINE = re.compile(r"<!-- retrieval-gate ((?:[a-z]+=[^\s<>]* ?)+)-->")
+_LINE = re.compile(r"<!-- retrieval-gate ([^<>]*)-->")
+_VALUE = re.compile(r"([a-z]+)=([^\s<>]*)")
+
+
+LONGEST_STAMP = 4096
 
 
 def read_stamp(body: str) -> Stamp | None:
     """The stamp in the first line of a comment, None where there is none. Only the first line counts."""
-    first = body.lstrip("\ufeff").splitlines()[:1]
+    first = body[:LONGEST_STAMP].lstrip("\ufeff").splitlines()[:1]
     found = _LINE.fullmatch(first[0].strip()) if first else None
     if found is None:
         return None
-    values = dict(part.partition("=")[::2] for part in found[1].split())
-    if "suite" not in values:
+    parts = [_VALUE.fullmatch(part) for part in found[1].split()]
+    values = {part[1]: part[2] for part in parts if part is not None}
+    if "suite" not in values or len(values) < len(parts):
         return None
     return Stamp(
         suite=unquote(values["suite"]),
@@ -93,10 +98,10 @@ def ours(comments: Iterable[Remark], author: str, stamp: Stamp) -> list[Remark]:
 
 
 def same_login(one: str, other: str) -> bool:
-    """Logins compare without case; an app's login may be written with or without `[bot]`."""
-    return one.lower().removesuffix("[bot]") == other.lower().removesuffix("[bot]") and one.lower().endswith(
-        "[bot]"
-    ) == other.lower().endswith("[bot]")
+    """Whether `one` is who was meant by `other`. Logins compare without case, and an app may be meant without its
+    `[bot]`; a person who is called like an app is not meant by the app's whole login.
+    """
+    return one.lower() in (other.lower(), f"{other.lower()}[bot]")
 
 
 class When(StrEnum):
@@ -124,7 +129,7 @@ class Decision(Frozen):
 
 
 def decide(
-    existing: Remark | None,
+    found: Sequence[Remark],
     body: str,
     stamp: Stamp,
     when: When,
@@ -133,15 +138,18 @@ def decide(
     changed: bool,
     current_head: str,
 ) -> Decision:
-    """What to do, from what stands there now. `changed`: some case, question or finding differs from the baseline."""
+    """What to do, from what stands there now: `found` are our own comments, of which one is to be left.
+
+    `changed`: some case, question or finding differs from the baseline.
+    """
     if current_head != stamp.head:
         return Decision(step=Step.NOTHING, why="the pull request's head has moved on; a newer run reports")
-    said = read_stamp(existing.body) if existing is not None else None
-    if said is not None and said.newer_than(stamp):
-        return Decision(step=Step.NOTHING, why=f"run {said.run} is newer and has written already")
-    if existing is not None and content(existing.body) == content(body):
+    for said in (read_stamp(comment.body) for comment in found):
+        if said is not None and said.newer_than(stamp):
+            return Decision(step=Step.NOTHING, why=f"run {said.run} is newer and has written already")
+    if len(found) == 1 and content(found[0].body) == content(body):
         return Decision(step=Step.NOTHING, why="the comment says this already")
-    if existing is not None:
+    if found:
         return Decision(step=Step.UPDATE, why="the comment that is there is brought up to date")
     failed = verdict not in (Verdict.PASS, Verdict.UNJUDGED)
     wanted = {

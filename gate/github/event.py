@@ -14,6 +14,7 @@ from pydantic import Field
 from gate.model.frozen import Frozen
 
 NO_SHA = "0" * 40
+DEPENDABOT = "dependabot[bot]"
 
 
 class Mode(StrEnum):
@@ -47,6 +48,7 @@ class Finished(Frozen):
     head_branch: str
     head_owner: str
     head_repo: str
+    actor: str = ""
 
 
 class Event(Frozen):
@@ -78,7 +80,17 @@ class Event(Frozen):
     @property
     def untrusted(self) -> bool:
         """Whether the code of this event comes from somebody without write access: a fork, or Dependabot."""
-        return self.pull is not None and (self.pull.fork or self.actor == "dependabot[bot]")
+        return self.pull is not None and (self.pull.fork or self.actor == DEPENDABOT)
+
+    @property
+    def commented_itself(self) -> bool:
+        """Whether the run that has ended had a token that writes, and so has commented by itself."""
+        run = self.finished
+        return (
+            run is not None
+            and run.head_repo.lower() == self.repository.lower()
+            and run.actor.lower() != DEPENDABOT
+        )
 
     @property
     def head_sha(self) -> str:
@@ -114,23 +126,23 @@ def read_event(environment: Mapping[str, str], payload: Mapping[str, Any]) -> Ev
     """The typed event. A payload that lacks what its event promises gives an event without it, never an exception."""
     repository = _object(payload, "repository")
     return Event(
-        name=environment.get("GITHUB_EVENT_NAME", ""),
-        repository=environment.get("GITHUB_REPOSITORY", "") or _text(repository, "full_name"),
-        sha=environment.get("GITHUB_SHA", ""),
-        ref=environment.get("GITHUB_REF", ""),
+        name=_text(environment, "GITHUB_EVENT_NAME"),
+        repository=_text(environment, "GITHUB_REPOSITORY") or _text(repository, "full_name"),
+        sha=_text(environment, "GITHUB_SHA"),
+        ref=_text(environment, "GITHUB_REF"),
         default_branch=_text(repository, "default_branch"),
-        actor=environment.get("GITHUB_ACTOR", ""),
-        workflow=environment.get("GITHUB_WORKFLOW", ""),
-        job=environment.get("GITHUB_JOB", ""),
-        run_id=_number(environment.get("GITHUB_RUN_ID", "")),
-        attempt=_number(environment.get("GITHUB_RUN_ATTEMPT", "")) or 1,
-        api_url=environment.get("GITHUB_API_URL", "") or "https://api.github.com",
-        graphql_url=environment.get("GITHUB_GRAPHQL_URL", "") or "https://api.github.com/graphql",
-        server_url=environment.get("GITHUB_SERVER_URL", "") or "https://github.com",
+        actor=_text(environment, "GITHUB_ACTOR"),
+        workflow=_text(environment, "GITHUB_WORKFLOW"),
+        job=_text(environment, "GITHUB_JOB"),
+        run_id=_number(_text(environment, "GITHUB_RUN_ID")),
+        attempt=_number(_text(environment, "GITHUB_RUN_ATTEMPT")) or 1,
+        api_url=_text(environment, "GITHUB_API_URL") or "https://api.github.com",
+        graphql_url=_text(environment, "GITHUB_GRAPHQL_URL") or "https://api.github.com/graphql",
+        server_url=_text(environment, "GITHUB_SERVER_URL") or "https://github.com",
         pull=_pull(_object(payload, "pull_request"), _text(repository, "full_name")),
         merge_base_sha=_text(_object(payload, "merge_group"), "base_sha") or None,
         finished=_finished(_object(payload, "workflow_run")),
-        inputs={str(key): str(value) for key, value in _object(payload, "inputs").items()},
+        inputs={_clean(str(key)): _shown(value) for key, value in _object(payload, "inputs").items()},
     )
 
 
@@ -141,17 +153,34 @@ def _object(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
 def _text(value: Mapping[str, Any], key: str) -> str:
     found = value.get(key)
-    return found if isinstance(found, str) else ""
+    return _clean(found) if isinstance(found, str) else ""
 
 
-def _number(value: object) -> int:
-    text = str(value)
-    return int(text) if text.isdecimal() else 0
+def _clean(text: str) -> str:
+    """Text that can be written as UTF-8; half a surrogate pair is a replacement character."""
+    return text.encode("utf-8", "replace").decode() if not text.isascii() else text
+
+
+def _shown(value: object) -> str:
+    try:
+        return _clean(str(value))
+    except ValueError:  # a whole number of thousands of digits
+        return ""
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isdecimal() and len(text) < 20 else 0
+
+
+def _id(value: Mapping[str, Any], key: str) -> int | None:
+    """A number that GitHub counts with; true and false are none in Python's eyes only."""
+    found = value.get(key)
+    return found if isinstance(found, int) and not isinstance(found, bool) and 0 < found < 10**18 else None
 
 
 def _pull(value: Mapping[str, Any], repository: str) -> Pull | None:
-    number = value.get("number")
-    if not isinstance(number, int):
+    number = _id(value, "number")
+    if number is None:
         return None
     head, base = _object(value, "head"), _object(value, "base")
     head_repo = _text(_object(head, "repo"), "full_name") or None
@@ -169,8 +198,8 @@ def _pull(value: Mapping[str, Any], repository: str) -> Pull | None:
 
 
 def _finished(value: Mapping[str, Any]) -> Finished | None:
-    number = value.get("id")
-    if not isinstance(number, int):
+    number = _id(value, "id")
+    if number is None:
         return None
     head = _object(value, "head_repository")
     return Finished(
@@ -181,6 +210,7 @@ def _finished(value: Mapping[str, Any]) -> Finished | None:
         head_branch=_text(value, "head_branch"),
         head_owner=_text(_object(head, "owner"), "login"),
         head_repo=_text(head, "full_name"),
+        actor=_text(_object(value, "actor"), "login"),
     )
 
 

@@ -33,7 +33,7 @@ def read_inputs(environment: Mapping[str, str]) -> Inputs:
     problems: list[Problem] = []
 
     def text(name: str) -> str:
-        return environment.get(f"INPUT_{name}", "").strip()
+        return environment.get(f"INPUT_{name}", "").encode("utf-8", "replace").decode().strip()
 
     def one_of(name: str, known: tuple[str, ...]) -> str:
         value = text(name) or known[0]
@@ -53,8 +53,15 @@ def read_inputs(environment: Mapping[str, str]) -> Inputs:
             return 0.0
         return found
 
+    def whole(name: str) -> int:
+        value = text(name).removeprefix("#")
+        if value and not (value.isascii() and value.isdecimal() and len(value) < 10):
+            problems.append(Problem(_shown(name), f"not a whole number ({value!r})", "Give a number."))
+            return 0
+        return int(value or 0)
+
     reason = text("REASON")
-    if "\n" in reason or "\r" in reason:
+    if len(reason.splitlines()) > 1:
         problems.append(Problem("input 'reason'", "has a line break", "Give one line."))
     inputs = {
         "config": text("CONFIG"),
@@ -70,7 +77,7 @@ def read_inputs(environment: Mapping[str, str]) -> Inputs:
         "working_directory": text("WORKING_DIRECTORY") or ".",
         "expected_workflow": text("WORKFLOW") or ".github/workflows/gate.yml",
         "reason": reason,
-        "pull_request": int(number("PULL_REQUEST")),
+        "pull_request": whole("PULL_REQUEST"),
     }
     raise_all(problems)
     return Inputs.model_validate(

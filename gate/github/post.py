@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from gate.github.client import GitHubClient, GitHubError
-from gate.github.comment import Decision, Remark, Stamp, Step, When, decide, ours
+from gate.github.comment import (
+    Remark,
+    Stamp,
+    Step,
+    When,
+    content,
+    decide,
+    ours,
+    read_stamp,
+    same_login,
+)
 from gate.model.frozen import Frozen
 from gate.model.verdict import Verdict
+
+# How often the sweep looks again when somebody deletes comments meanwhile.
+ROUNDS = 3
 
 
 class Posted(Frozen):
@@ -36,56 +49,100 @@ def post(
 ) -> Posted:
     """Create or update our comment on pull request `number`. `body_for` renders it over the old body.
 
-    Two runs may race: whatever they write, the oldest comment of ours stays and the others are deleted, so both end
-    with the same one. A 404 on update means that somebody deleted it in between; then it is created.
+    Two runs may race: whatever they write, the oldest comment of ours stays with the text of the newest run, and the
+    others are deleted, so both end with the same one. A 404 on update means that somebody deleted it in between; then
+    it is created.
     """
-    decision, existing, body = _decide(client, number, wanted, author, body_for)
+    found = ours(client.comments(number), author, wanted.stamp)
+    body = body_for(found[0].body if found else None)
+    # Read last: what was true before rendering may not be true now.
+    again = ours(client.comments(number), author, wanted.stamp)
+    if again != found:
+        found = again
+        body = body_for(found[0].body if found else None)
+    head = client.pull(number).head_sha
+    decision = decide(
+        found, body, wanted.stamp, wanted.when, wanted.verdict, changed=wanted.changed, current_head=head
+    )
     if decision.step is Step.NOTHING:
-        return Posted(step=decision.step, why=decision.why, url=existing.url if existing is not None else "")
-    if existing is not None:
-        try:
-            written = client.update_comment(number, existing.id, body)
-        except GitHubError as fault:
-            if fault.status != 404:
-                raise
-            written = client.create_comment(number, body)
-    else:
-        written = client.create_comment(number, body)
+        return Posted(step=decision.step, why=decision.why, url=found[0].url if found else "")
+    written = _write(client, number, wanted, author, found, body)
     kept = _leave_one(client, number, wanted, author, written, body)
     return Posted(step=decision.step, why=decision.why, url=kept.url)
 
 
-def _decide(
-    client: GitHubClient, number: int, wanted: Wanted, author: str, body_for: Callable[[str | None], str]
-) -> tuple[Decision, Remark | None, str]:
-    found = ours(client.comments(number), author, wanted.stamp)
-    existing = found[0] if found else None
-    body = body_for(existing.body if existing is not None else None)
-    # Read last: what was true before rendering may not be true now.
-    head = client.pull(number).head_sha
-    decision = decide(
-        existing, body, wanted.stamp, wanted.when, wanted.verdict, changed=wanted.changed, current_head=head
+def _write(
+    client: GitHubClient, number: int, wanted: Wanted, author: str, found: Sequence[Remark], body: str
+) -> Remark:
+    if found:
+        try:
+            return client.update_comment(number, found[0].id, body)
+        except GitHubError as fault:
+            if fault.status != 404:
+                raise
+    try:
+        written = client.create_comment(number, body)
+    except GitHubError as fault:
+        if 0 < fault.status < 500:
+            raise
+        # No answer came: it is not sent twice, but it may stand there.
+        there = _found_again(client, number, wanted, author, body)
+        if there is None:
+            raise
+        return there
+    if not same_login(written.author, author):
+        # The next run would not find it again, and each would leave another one.
+        client.delete_comment(number, written.id)
+        raise GitHubError(
+            f"comments are written as '{written.author}', not as '{author}'; mend the input 'comment-author'"
+        )
+    return written
+
+
+def _found_again(client: GitHubClient, number: int, wanted: Wanted, author: str, body: str) -> Remark | None:
+    try:
+        found = ours(client.comments(number), author, wanted.stamp)
+    except GitHubError:
+        return None
+    return next(
+        (one for one in found if read_stamp(one.body) == wanted.stamp and content(one.body) == content(body)),
+        None,
     )
-    return decision, existing, body
 
 
 def _leave_one(
     client: GitHubClient, number: int, wanted: Wanted, author: str, written: Remark, body: str
 ) -> Remark:
-    """Delete our own duplicates: the oldest stays, with the newest text."""
-    found = ours(client.comments(number), author, wanted.stamp)
-    if len(found) < 2:
-        return written
-    oldest = found[0]
-    for duplicate in found[1:]:
+    """Delete our own duplicates: the oldest stays, with the text of the newest run."""
+    for _ in range(ROUNDS):
+        found = ours(client.comments(number), author, wanted.stamp)
+        if not found:
+            return written
+        text, newest = body, wanted.stamp
+        for comment in found:
+            stamp = read_stamp(comment.body)
+            if stamp is not None and stamp.newer_than(newest):
+                text, newest = comment.body, stamp
+        oldest = found[0]
         try:
-            client.delete_comment(number, duplicate.id)
+            if read_stamp(oldest.body) != newest or content(oldest.body) != content(text):
+                oldest = client.update_comment(number, oldest.id, text)
         except GitHubError as fault:
             if fault.status != 404:
                 raise
-    if oldest.id != written.id and written.id in {comment.id for comment in found}:
-        return client.update_comment(number, oldest.id, body)
-    return oldest
+            continue  # somebody deleted it just now: the next one is the oldest
+        for duplicate in found[1:]:
+            _delete(client, number, duplicate)
+        return oldest
+    return written
+
+
+def _delete(client: GitHubClient, number: int, comment: Remark) -> None:
+    try:
+        client.delete_comment(number, comment.id)
+    except GitHubError as fault:
+        if fault.status != 404:
+            raise
 
 
 def approved(client: GitHubClient, number: int, head: str) -> bool:
@@ -101,7 +158,15 @@ def approved(client: GitHubClient, number: int, head: str) -> bool:
     )
 
 
-def clear(client: GitHubClient, number: int, author: str, stamp: Stamp) -> None:
-    """Delete our comments with this suite and key: what they told of is over."""
-    for comment in ours(client.comments(number), author, stamp):
-        client.delete_comment(number, comment.id)
+def clear(client: GitHubClient, number: int, author: str, stamps: Sequence[Stamp]) -> None:
+    """Delete our comments with these suites and keys: what they told of is over. A newer run's are left alone."""
+    comments = client.comments(number)
+    over = [
+        comment
+        for stamp in stamps
+        for comment in ours(comments, author, stamp)
+        if (said := read_stamp(comment.body)) is not None and not said.newer_than(stamp)
+    ]
+    if over and client.pull(number).head_sha == stamps[0].head:
+        for comment in over:
+            _delete(client, number, comment)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import base64
 import posixpath
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 from gate.errors import InputError, Problem
@@ -17,6 +17,7 @@ from gate.github.client import GitHubClient, GitHubError
 from gate.github.comment import same_login
 from gate.model.frozen import Frozen
 
+T = TypeVar("T")
 WORKFLOW_LOGIN = "github-actions[bot]"
 TRAILER = "Retrieval-Gate-Refresh"
 BODY_BUDGET = 65_000
@@ -53,6 +54,18 @@ class Text(Frozen):
     title: str
     body: str
     marker: str
+
+
+class Request(Frozen):
+    """A pull request that is open."""
+
+    number: int
+    url: str
+    title: str
+    body: str
+    author: str
+    head: str
+    repository: str
 
 
 class Pushed(Frozen):
@@ -107,20 +120,18 @@ class Proposer(GitHubClient):
     # -- reading
 
     def default_branch(self) -> str:
-        return str(self._call("GET", "")["default_branch"])
+        return self._call("GET", "", lambda said: str(said["default_branch"]))
 
     def branch(self, name: str) -> Branch | None:
         """The branch, None where there is none."""
         try:
-            found = self._call("GET", f"/branches/{quote(name, safe='')}")
+            found = self._call("GET", f"/branches/{quote(name, safe='')}", _branch)
         except GitHubError as fault:
             if fault.status == 404:
                 return None
             raise
         # An old name of a renamed branch is answered with the new one; that is not the branch that was asked for.
-        if found["name"] != name:
-            return None
-        return Branch(name=name, sha=found["commit"]["sha"], protected=bool(found["protected"]))
+        return found if found.name == name else None
 
     def file(self, commit: str, path: str) -> bytes | None:
         """The bytes of a plain file of a commit, None where there is none. A link there is an InputError."""
@@ -130,12 +141,10 @@ class Proposer(GitHubClient):
         mode, sha = entry
         if mode not in _FILE_MODES:
             raise InputError(Problem(path, "is no plain file in the repository", "Put a plain file there."))
-        found = self._call("GET", f"/git/blobs/{sha}")
-        if found["encoding"] != "base64" or int(found["size"]) > LARGEST_FILE:
-            raise InputError(
-                Problem(path, f"is too large to read ({found['size']} bytes)", "Make it smaller.")
-            )
-        return base64.b64decode(found["content"])
+        size, data = self._call("GET", f"/git/blobs/{sha}", _blob)
+        if data is None:
+            raise InputError(Problem(path, f"is too large to read ({size} bytes)", "Make it smaller."))
+        return data
 
     def entry(self, commit: str, path: str) -> tuple[str, str] | None:
         """(mode, sha) of what stands at a path of a commit, None where nothing does. No link is followed."""
@@ -152,10 +161,7 @@ class Proposer(GitHubClient):
 
     def _tree(self, sha: str) -> dict[str, tuple[str, str]]:
         if sha not in self._trees:
-            found = self._call("GET", f"/git/trees/{sha}")
-            if found["truncated"]:
-                raise GitHubError(f"GitHub does not list a folder whole, it has too many files ({sha[:10]})")
-            self._trees[sha] = {one["path"]: (one["mode"], one["sha"]) for one in found["tree"]}
+            self._trees[sha] = self._call("GET", f"/git/trees/{sha}", _tree)
         return self._trees[sha]
 
     # -- writing
@@ -189,43 +195,48 @@ class Proposer(GitHubClient):
     def _moved(self, target: Target, there: Branch | None, tree: str, message: str) -> Pushed:
         if there is None:
             sha = self._commit(tree, target.base_sha, message)
-            self._call("POST", "/git/refs", {"ref": f"refs/heads/{target.name}", "sha": sha})
+            made = {"ref": f"refs/heads/{target.name}", "sha": sha}
+            self._call("POST", "/git/refs", _anything, made)
             return Pushed(sha=sha, changed=True)
         ahead, behind = self._beside(target, there)
-        if ahead and not behind and self._call("GET", f"/git/commits/{there.sha}")["tree"]["sha"] == tree:
+        if ahead and not behind and self._tree_of(there.sha) == tree:
             return Pushed(sha=there.sha, changed=False)
         sha = self._commit(tree, target.base_sha if behind else there.sha, message)
         backwards = bool(ahead and behind)
         if backwards and self.branch(target.name) != there:
             raise GitHubError(f"the branch '{target.name}' has just been moved by somebody else", 422)
         path = f"/git/refs/heads/{quote(target.name)}"
-        self._call("PATCH", path, {"sha": sha, "force": backwards})
+        self._call("PATCH", path, _anything, {"sha": sha, "force": backwards})
         return Pushed(sha=sha, changed=True)
 
     def _beside(self, target: Target, there: Branch) -> tuple[int, int]:
         """How many commits the branch has beyond the base's head and lacks of it. All of its own must be ours."""
-        found = self._call("GET", f"/compare/{target.base_sha}...{there.sha}?per_page=100")
-        for one in found["commits"]:
-            if not is_ours(one["commit"]["message"], target.suite):
-                raise _foreign(target, f"holds commit {one['sha'][:10]}, which is not the gate's")
-        if int(found["ahead_by"]) > len(found["commits"]):
-            raise _foreign(target, f"holds {found['ahead_by']} commits, too many to look at")
-        return int(found["ahead_by"]), int(found["behind_by"])
+        path = f"/compare/{target.base_sha}...{there.sha}?per_page=100"
+        ahead, behind, messages = self._call("GET", path, _beside)
+        for sha, message in messages:
+            if not is_ours(message, target.suite):
+                raise _foreign(target, f"holds commit {sha[:10]}, which is not the gate's")
+        if ahead > len(messages):
+            raise _foreign(target, f"holds {ahead} commits, too many to look at")
+        return ahead, behind
 
     def _made_tree(self, base: str, files: Mapping[str, bytes | None]) -> str:
         entries = []
         for path, content in files.items():
             sha = None
             if content is not None:
-                text = base64.b64encode(content).decode()
-                sha = self._call("POST", "/git/blobs", {"content": text, "encoding": "base64"})["sha"]
+                blob = {"content": base64.b64encode(content).decode(), "encoding": "base64"}
+                sha = self._call("POST", "/git/blobs", _sha, blob)
             entries.append({"path": path, "mode": "100644", "type": "blob", "sha": sha})
-        base_tree = self._call("GET", f"/git/commits/{base}")["tree"]["sha"]
-        return str(self._call("POST", "/git/trees", {"base_tree": base_tree, "tree": entries})["sha"])
+        made = {"base_tree": self._tree_of(base), "tree": entries}
+        return self._call("POST", "/git/trees", _sha, made)
+
+    def _tree_of(self, commit: str) -> str:
+        return self._call("GET", f"/git/commits/{commit}", lambda said: str(said["tree"]["sha"]))
 
     def _commit(self, tree: str, parent: str, message: str) -> str:
         made = {"message": message, "tree": tree, "parents": [parent]}
-        return str(self._call("POST", "/git/commits", made)["sha"])
+        return self._call("POST", "/git/commits", _sha, made)
 
     def propose(self, target: Target, text: Text, viewer: str) -> Opened:
         """Open the pull request of the branch, or bring the text of the open one up to date."""
@@ -233,8 +244,8 @@ class Proposer(GitHubClient):
         if there is None:
             new = {"title": text.title, "body": text.body, "head": target.name, "base": target.base}
             try:
-                made = self._call("POST", "/pulls", new, writes=True)
-                return Opened(url=made["html_url"], number=made["number"], created=True)
+                made = self._call("POST", "/pulls", _request, new, writes=True)
+                return Opened(url=made.url, number=made.number, created=True)
             except GitHubError as fault:
                 if fault.status in (403, 404) and "rate limit" not in str(fault).lower():
                     return Opened(url="", why=str(fault))
@@ -244,33 +255,81 @@ class Proposer(GitHubClient):
                     raise
         return self._told(there, text, viewer)
 
-    def _told(self, there: Mapping[str, Any], text: Text, viewer: str) -> Opened:
-        opened = Opened(url=there["html_url"], number=there["number"])
-        body = (there["body"] or "").replace("\r\n", "\n")
-        author = (there["user"] or {}).get("login", "")
-        if not body.startswith(text.marker) and not (viewer and same_login(author, viewer)):
+    def _told(self, there: Request, text: Text, viewer: str) -> Opened:
+        opened = Opened(url=there.url, number=there.number)
+        if not there.body.startswith(text.marker) and not (viewer and same_login(there.author, viewer)):
             return opened.model_copy(update={"why": "somebody opened it by hand; its text is left as it is"})
-        if (there["title"], body.strip()) != (text.title, text.body.strip()):
-            self._call("PATCH", f"/pulls/{there['number']}", {"title": text.title, "body": text.body})
+        if (there.title, there.body.strip()) != (text.title, text.body.strip()):
+            new = {"title": text.title, "body": text.body}
+            self._call("PATCH", f"/pulls/{there.number}", _anything, new)
         return opened
 
-    def _open(self, target: Target) -> dict[str, Any] | None:
+    def _open(self, target: Target) -> Request | None:
         """The open pull request of our own branch into the base."""
         owner = self._repository_name.partition("/")[0]
         head, base = quote(f"{owner}:{target.name}", safe=""), quote(target.base, safe="")
-        found = self._call("GET", f"/pulls?state=open&head={head}&base={base}&per_page=100")
-        for one in found:
-            repository = (one["head"]["repo"] or {}).get("full_name", "")
-            if one["head"]["ref"] == target.name and repository.lower() == self._repository_name.lower():
-                return dict(one)
+        path = f"/pulls?state=open&head={head}&base={base}&per_page=100"
+        for one in self._call("GET", path, lambda said: [_request(pull) for pull in said]):
+            if one.head == target.name and one.repository.lower() == self._repository_name.lower():
+                return one
         return None
 
-    def _call(self, method: str, path: str, body: Any = None, *, writes: bool = False) -> Any:
-        """One request below the repository. Objects and refs may be written twice, so only `writes` is not repeated."""
+    def _call(
+        self, method: str, path: str, read: Callable[[Any], T], body: Any = None, *, writes: bool = False
+    ) -> T:
+        """One request below the repository, and what `read` makes of the answer: a fault in it is GitHub's as well.
+
+        Objects and refs may be written twice; what `writes` is not repeated.
+        """
         url = f"/repos/{self._repository_name}{path}"
         return self._try(
-            lambda: self._api.requester.requestJsonAndCheck(method, url, input=body)[1], writes=writes
+            lambda: read(self._api.requester.requestJsonAndCheck(method, url, input=body)[1]), writes=writes
         )
+
+
+def _anything(said: Any) -> None:
+    """For answers that say no more than that it was done."""
+
+
+def _sha(said: Any) -> str:
+    return str(said["sha"])
+
+
+def _branch(said: Any) -> Branch:
+    return Branch(name=said["name"], sha=said["commit"]["sha"], protected=said["protected"])
+
+
+def _blob(said: Any) -> tuple[int, bytes | None]:
+    """The size, and the bytes unless they are too many."""
+    size = int(said["size"])
+    if said["encoding"] != "base64" or size > LARGEST_FILE:
+        return size, None
+    return size, base64.b64decode(said["content"])
+
+
+def _tree(said: Any) -> dict[str, tuple[str, str]]:
+    if said["truncated"]:
+        raise GitHubError("GitHub does not list a folder of the repository whole, it has too many files")
+    return {one["path"]: (one["mode"], one["sha"]) for one in said["tree"]}
+
+
+def _beside(said: Any) -> tuple[int, int, list[tuple[str, str]]]:
+    """How far ahead and behind, and (sha, message) of the commits ahead."""
+    commits = [(str(one["sha"]), str(one["commit"]["message"])) for one in said["commits"]]
+    return int(said["ahead_by"]), int(said["behind_by"]), commits
+
+
+def _request(said: Any) -> Request:
+    head = said["head"]
+    return Request(
+        number=said["number"],
+        url=said["html_url"],
+        title=said["title"],
+        body=(said["body"] or "").replace("\r\n", "\n"),
+        author=said["user"]["login"] if said["user"] else "",
+        head=head["ref"],
+        repository=head["repo"]["full_name"] if head["repo"] else "",
+    )
 
 
 def _foreign(target: Target, what: str) -> InputError:

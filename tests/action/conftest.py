@@ -58,7 +58,9 @@ def write(path: Path, text: str) -> None:
 
 
 def run(folder: Path, *command: str) -> None:
-    who = {f"GIT_{role}_{key}": "t@example.org" for role in ("AUTHOR", "COMMITTER") for key in ("NAME", "EMAIL")}
+    who = {
+        f"GIT_{role}_{key}": "t@example.org" for role in ("AUTHOR", "COMMITTER") for key in ("NAME", "EMAIL")
+    }
     hidden = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
     subprocess.run(command, cwd=folder, check=True, capture_output=True, env={**os.environ, **who, **hidden})
 
@@ -86,5 +88,3 @@ def site(
     project = Project(tmp_path / "project", capsys, [dict(case) for case in CASES])
     project.git("checkout", "--quiet", "-b", "change")
     return Site(github, repository, project, tmp_path, action, ACT)
-
-

@@ -59,7 +59,9 @@ def repoint_baseline(project: Project) -> None:
 
 def stop_gating(project: Project) -> None:
     """The arm is no longer gated, and another one is, so that the file stays valid."""
-    project.edit("gate.toml", 'type = "bm25"', 'type = "bm25"\ngate = false\n\n[suite.docs.arms.other]\ntype = "bm25"')
+    project.edit(
+        "gate.toml", 'type = "bm25"', 'type = "bm25"\ngate = false\n\n[suite.docs.arms.other]\ntype = "bm25"'
+    )
 
 
 Edit = Callable[[Project], None]

@@ -234,15 +234,18 @@ class Site:
         checkout: str = "",
         run: int | None = None,
         more: Mapping[str, str] | None = None,
+        text: str = "",
     ) -> Ran:
-        """`checkout`: the `ref` input of actions/checkout. `more`: variables of the workflow's `env`."""
+        """`checkout`: the `ref` input of actions/checkout. `more`: variables of the workflow's `env`. `text`: a whole
+        workflow of somebody else's, in place of ours.
+        """
         number = run or next(self.numbers)
         place = self.folder / f"job-{number}"
         artifacts, caches = place / "artifacts", self.folder / "caches"
         for folder in (place / ".github" / "workflows", artifacts, caches):
             folder.mkdir(parents=True, exist_ok=True)
         (place / "event.json").write_text(json.dumps(payload), encoding="utf-8")
-        text = json.dumps(workflow(inputs or {}, depth, checkout, more or {}))
+        text = text or json.dumps(workflow(inputs or {}, depth, checkout, more or {}))
         (place / ".github" / "workflows" / "gate.yml").write_text(text, encoding="utf-8")
         variables = {
             "GITHUB_REPOSITORY": NAME,
@@ -259,8 +262,9 @@ class Site:
         }
         replaced = {**pins(ACTION.read_text(encoding="utf-8")), **pins(text)}
         overrides = {
-            f"{pin}={STAND_INS / name}" for pin, name in replaced.items() if (STAND_INS / name).is_dir()
-        } | {f"retrieval-gate/retrieval-gate@v1={self.action}"}
+            f"{pin}={self.action if name.endswith('/retrieval-gate') else STAND_INS / name}"
+            for pin, name in replaced.items()
+        }
         command = [
             self.act, event, "--json", "--insecure-secrets", "--no-cache-server", "--action-offline-mode",
             "--no-skip-checkout", "-P", "ubuntu-latest=-self-hosted", "-a", actor, "-e", str(place / "event.json"),

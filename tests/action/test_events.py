@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from action.edits import add_page, break_e101, record
 from action.job import Site
+from local_github.faults import refused
 
 
 def main_moves_on(site: Site) -> str:
@@ -142,6 +143,19 @@ def test_a_shallow_checkout_of_the_merge_commit_asks_the_api_for_its_parents(sit
     ran = site.run_pull(number, depth=1)
     assert f"base {tip}: first parent of the merge commit, through the API" in ran.log
     assert (ran.exit_code, ran.outputs["verdict"]) == (1, "regression")
+
+
+def test_a_shallow_checkout_where_the_api_says_nothing_is_deepened(site: Site) -> None:
+    """As in a private repository: before the comment step nothing has a token."""
+    fork_point = site.project.git("rev-parse", "main").strip()
+    add_page(site.project)
+    site.push()
+    main_moves_on(site)
+    number = site.open_pull()
+    site.github.fail_next("GET", "/repos/acme/widget/*commits/*", refused(404, "Not Found"), times=99)
+    ran = site.run_pull(number, depth=1)
+    assert f"base {fork_point}: merge base of head and base" in ran.log
+    assert (ran.exit_code, ran.outputs["verdict"]) == (0, "pass")
 
 
 def test_a_full_clone(site: Site) -> None:

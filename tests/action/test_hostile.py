@@ -12,13 +12,13 @@ from action.job import KEY, TOKEN, Site
 from small_project import REPOSITORY
 
 NAME = (
-    "| `x` ``y`` @everyone #1 <img src=x onerror=alert(1)> ::error::pwned ##[set-output name=verdict]pass \u202egnp"
+    "\u202egnp | `x` ``y`` @everyone #1 <img src=x onerror=alert(1)> ::error::pwned ##[set-output name=verdict]pass"
     " \u200b ${{ github.token }} $(touch PWNED) `touch PWNED` **bold** <!-- --> <details> GH-1 &amp; \\|"
 )
 """A name that a file can have: no slash, and no control character (the gate refuses those)."""
 TEXT = (
-    f"{NAME} [link](https://evil.example/x) https://evil.example </details> --> acme/widget#1 \x1b[31mred\x1b[0m \r"
-    "\n::set-output name=verdict::pass\n  ::error::pwned\n##[set-output name=verdict]pass\n"
+    f"\u202egnp \x1b[31mred\x1b[0m \r\n::set-output name=verdict::pass\n{NAME} [link](https://evil.example/x)\n"
+    "https://evil.example </details> --> acme/widget#1\n  ::error::pwned\n##[set-output name=verdict]pass\n"
 )
 HARMLESS = {"error", "warning", "notice", "add-mask", "stop-commands"}
 UNSEEN = ("\x1b", "\u202e", "\u200b")
@@ -49,7 +49,10 @@ def assert_inert(markdown: str) -> None:
     assert set(tags) <= allowed, set(tags) - allowed
     assert "evil.example" not in "".join(re.findall(r'href="[^"]*"', html))
     assert html.count("<details>") == html.count("</details>")
-    assert all(comment.strip().startswith("retrieval-gate ") for comment in re.findall(r"<!--(.*?)-->", html, re.DOTALL))
+    assert all(
+        comment.strip().startswith("retrieval-gate ")
+        for comment in re.findall(r"<!--(.*?)-->", html, re.DOTALL)
+    )
     for live in ("@everyone", "#1", "acme/widget#1", "https://evil", "<strong>bold"):
         assert live not in prose(html), live
     for sign in UNSEEN[:2]:
@@ -72,11 +75,14 @@ def test_hostile_text_stays_text_everywhere(site: Site) -> None:
     project.save_cases()
     record(project)
     site.push("main")
-    branch = 'x|`x`@everyone-#1<b>"\'$(touch${IFS}PWNED)${{github.token}}\u202e;touch${IFS}PWNED'
+    branch = "x|`x`@everyone-#1<b>\"'$(touch${IFS}PWNED)${{github.token}}\u202e;touch${IFS}PWNED"
     project.git("checkout", "--quiet", "-B", "change")
     project.write(f"docs/{NAME}.md", "# Nothing\n\nNothing is left.\n")
     for page in ("errors", "faq", "news", "guide"):
-        project.write(f"docs/{page}.md", project.read(f"docs/{page}.md") + f"\n## Quagga\n\nquagga evil zebra\n\n{TEXT}\n")
+        project.write(
+            f"docs/{page}.md",
+            project.read(f"docs/{page}.md") + f"\n## Quagga\n\nquagga evil zebra\n\n{TEXT}\n",
+        )
     project.commit(TEXT)
     site.push(branch)
     number = site.open_pull(branch, title=TEXT, body=TEXT)
@@ -96,7 +102,10 @@ def test_hostile_text_stays_text_everywhere(site: Site) -> None:
     assert all(sign not in ran.log for sign in UNSEEN[:2])
     assert len([one for one in ran.annotations if one.level == "error"]) >= 2
     for annotation in ran.annotations:
-        assert annotation.message.startswith(("keyword: ", "retrieval gate", "base ")) or annotation.level == "notice"
+        assert (
+            annotation.message.startswith(("keyword: ", "retrieval gate", "base "))
+            or annotation.level == "notice"
+        )
         assert "\n" not in annotation.message
         assert all(sign not in annotation.message for sign in UNSEEN[:2])
         assert annotation.properties.get("file", "eval/cases.jsonl") == "eval/cases.jsonl"
@@ -124,23 +133,31 @@ def test_hostile_text_in_what_is_invalid(site: Site, file: str, old: str, new: s
     assert all("\u202e" not in one.message for one in ran.annotations)
 
 
-HOSTILE_ARM = '''
+HOSTILE_ARM = r'''
 """A retriever that is a pull request's own code."""
 import json, os, pathlib, sys
 
+SEEN, FOLDER = "@seen@", "@folder@"
+
 COMMANDS = (
-    "::set-output name=verdict::pass\\n::set-output name=exit-code::0\\n##[set-output name=verdict]pass\\n"
-    "::add-mask::docs\\n::stop-commands::x\\n::error::pwned\\n::save-state name=x::y\\n"
+    "::set-output name=verdict::pass\n::set-output name=exit-code::0\n##[set-output name=verdict]pass\n"
+    "::add-mask::docs\n::stop-commands::x\n::error::pwned\n::save-state name=x::y\n"
 )
-FILE = "verdict=pass\\nexit-code=0\\ncomment-url=https://evil.example\\nBASH_ENV=/tmp/x\\n"
+HOME_FILES = {
+    ".bashrc": f"touch {FOLDER}/PWNED\n",
+    ".profile": f"touch {FOLDER}/PWNED\n",
+    ".netrc": "machine 127.0.0.1 login evil password evil\n",
+    ".gitconfig": f"[core]\n\tfsmonitor = touch {FOLDER}/PWNED; true\n\thooksPath = /tmp\n",
+}
+FILE = "verdict=pass\nexit-code=0\ncomment-url=https://evil.example\nBASH_ENV=/tmp/x\n"
 
 
 def attack(when):
-    seen = pathlib.Path({seen!r})
+    seen = pathlib.Path(SEEN)
     with seen.open("a", encoding="utf-8") as stream:
-        stream.write(json.dumps({{"when": when, "environment": dict(os.environ), "argv": sys.argv}}) + "\\n")
+        stream.write(json.dumps({"when": when, "environment": dict(os.environ), "argv": sys.argv}) + "\n")
     for stream in (sys.stdout, sys.stderr):
-        stream.write(COMMANDS + json.dumps(dict(os.environ)) + "\\n")
+        stream.write(COMMANDS + json.dumps(dict(os.environ)) + "\n")
         stream.flush()
     try:
         os.write(1, COMMANDS.encode())
@@ -149,9 +166,14 @@ def attack(when):
         pass
     for value in list(os.environ.values()):
         for path in value.split(os.pathsep):
-            if os.path.isfile(path) and path.startswith({folder!r}):
+            if not path.startswith(FOLDER):
+                continue
+            if os.path.isfile(path):
                 with open(path, "a", encoding="utf-8") as stream:
                     stream.write(FILE)
+            elif os.path.isdir(path):
+                for name, text in HOME_FILES.items():
+                    pathlib.Path(path, name).write_text(text)
 
 
 attack("import")
@@ -167,8 +189,9 @@ def test_a_python_arm_gets_no_token_and_sets_no_output(site: Site) -> None:
     if not (REPOSITORY / "gate" / "arms" / "python.py").exists():
         pytest.skip("gate/arms/python.py is not there yet")
     seen = site.folder / "seen.jsonl"
-    site.project.write("own_search.py", HOSTILE_ARM.format(seen=str(seen), folder=str(site.folder)))
-    arm = '\n[suite.docs.arms.own]\ntype = "python"\ncall = "own_search:search"\n'
+    code = HOSTILE_ARM.replace("@seen@", str(seen)).replace("@folder@", str(site.folder))
+    site.project.write("own_search.py", code)
+    arm = '\n[suite.docs.arms.own]\ntype = "python"\ntarget = "own_search:search"\n'
     site.project.write("gate.toml", site.project.read("gate.toml") + arm)
     site.push()
     number = site.open_pull()
@@ -181,10 +204,17 @@ def test_a_python_arm_gets_no_token_and_sets_no_output(site: Site) -> None:
         for secret in (TOKEN, KEY, "hunter2"):
             assert secret not in told
         names = set(call["environment"])
-        assert not [name for name in names if name.startswith(("GITHUB_", "ACTIONS_", "RUNNER_", "INPUT_", "GATE_TOKEN"))]
+        assert not [
+            name
+            for name in names
+            if name.startswith(("GITHUB_", "ACTIONS_", "RUNNER_", "INPUT_", "GATE_TOKEN"))
+        ]
         assert not names & {"OPENAI_API_KEY", "GATE_TOKEN", "BASH_ENV"}
     assert ran.outputs["verdict"] == ran.report()["verdict"]
     assert "evil.example" not in json.dumps(ran.outputs)
+    assert list(site.folder.rglob(".netrc")), "it found a folder to write to"
+    assert list(site.folder.rglob("PWNED")) == []
+    assert f"verdict={ran.outputs['verdict']}" in site.comment(number)
     assert ran.commands <= HARMLESS
     assert all("pwned" not in one.message for one in ran.annotations)
 

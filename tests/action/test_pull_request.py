@@ -317,3 +317,22 @@ def test_a_monorepo_folder(site: Site) -> None:
     assert (ran.job, ran.exit_code) == ("failure", 1)
     (annotation,) = ran.annotations
     assert annotation.properties["file"] == "handbook/eval/cases.jsonl"
+
+
+def test_the_workflow_that_gate_init_writes_gates_a_pull_request(site: Site) -> None:
+    project = site.project
+    project.remove("gate.toml")  # init never overwrites
+    done = project.gate("init")
+    assert done.code == 0, done.err
+    workflow = project.read(".github/workflows/gate.yml")
+    project.git("checkout", "--quiet", "main", "--", "gate.toml")
+    project.git("checkout", "--quiet", "main")
+    site.push("main")
+    project.git("checkout", "--quiet", "-B", "change")
+    break_e101(project)
+    site.push()
+    number = site.open_pull()
+    ran = site.run_pull(number, text=workflow)
+    assert (ran.job, ran.exit_code) == ("failure", 1)
+    assert "### ❌ regression" in site.comment(number)
+    assert ran.report()["verdict"] == "regression"

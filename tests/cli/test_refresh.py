@@ -136,8 +136,8 @@ def refresh(project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def gain(project: Project) -> None:
-    """q-10 finds another of its pages."""
-    project.edit("docs/guide.md", "blue", "in the colour blue, a colour of the widget")
+    """q-12 finds another of its pages."""
+    project.edit("docs/api.md", "frees it.", "frees it: how to free it, by shaking.")
 
 
 def lose(project: Project) -> None:
@@ -347,11 +347,7 @@ def test_while_main_stands_still_the_branch_is_never_forced(refresh: Refresh) ->
     commit = refresh.repository.git.commit(refresh.repository.git.branch(BRANCH) or "")
     assert commit.parents == (first,)
     (moved,) = refresh.github.requests("PATCH", "*/git/refs/*")
-    assert (
-        json.loads(moved.body)["force"] is False
-        if isinstance(moved.body, str | bytes)
-        else not moved.body["force"]
-    )
+    assert moved.body["force"] is False
 
 
 def test_nothing_changed_writes_nothing(refresh: Refresh) -> None:
@@ -546,7 +542,7 @@ def test_a_hostile_reason_does_nothing(refresh: Refresh) -> None:
     message = refresh.repository.git.commit(refresh.repository.git.branch(BRANCH) or "").message
     for text in (pull.title, pull.body or "", message):
         assert "@everyone" not in text
-        assert "#1" not in text
+        assert "fixes #1" not in text
         assert "[skip ci]" not in text
         assert "<b>" not in text
         assert "`id`" not in text
@@ -681,7 +677,7 @@ def test_a_monorepo_has_its_gate_toml_below(refresh: Refresh) -> None:
     (project.root / "service").mkdir()
     for name in ("docs", "eval", "baselines", "gate.toml"):
         (project.root / name).rename(project.root / "service" / name)
-    project.edit("service/docs/guide.md", "blue", "in the colour blue, a colour of the widget")
+    project.edit("service/docs/api.md", "frees it.", "frees it: how to free it, by shaking.")
     refresh.push()
     refresh.both(working_directory="service")
     assert refresh.outcome() == ("unjudged", "0")
@@ -749,8 +745,8 @@ def test_an_ordinary_run_says_that_the_baseline_lies_below(refresh: Refresh) -> 
     code, suite = refresh.project.report("--base", "main")
     assert code == 0
     (found,) = [one for one in suite["findings"] if one["code"] == "baseline-below"]
-    assert (found["level"], found["cases"]) == ("notice", ["q-10"])
-    assert found["text"] == "keyword: 1 case scores higher than the baseline records (q-10)"
+    assert (found["level"], found["cases"]) == ("notice", ["q-12"])
+    assert found["text"] == "keyword: 1 case scores higher than the baseline records (q-12)"
     assert refresh.project.gate("baseline").code == 0
     _, suite = refresh.project.report("--base", "main")
     assert "baseline-below" not in {one["code"] for one in suite["findings"]}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import textwrap
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from gate.corpus.read import cut
 from gate.model.comparison import ArmComparison
 from gate.model.measurement import ArmMeasurement, Label, Row
 from gate.model.page import Chunk, Corpus, Page
+from gate.model.ranking import Arm
 from gate.model.settings import ArmSettings, PolicySettings
 from gate.model.verdict import Finding
 
@@ -57,12 +59,28 @@ def test_readers_have_read_and_accepts(name: str, tmp_path: Path) -> None:
     assert callable(reader.read)
 
 
+ARM_OPTIONS: dict[str, dict[str, Any]] = {"python": {"target": "mine:search"}}
+SEARCH = """
+CHUNKS = ["Red. A red apple.", "Green. A green apple."]
+def search(query, pool):
+    words = query.split()
+    counts = [(f"one#{at + 1}", sum(word in text for word in words)) for at, text in enumerate(CHUNKS)]
+    return sorted((hit for hit in counts if hit[1]), key=lambda hit: -hit[1])
+"""
+
+
 @pytest.mark.parametrize("name", registry.names("arms"))
-def test_arms_build_search_and_return_hits_of_the_corpus(name: str) -> None:
+def test_arms_build_search_and_return_hits_of_the_corpus(name: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(SEARCH, encoding="utf-8")
     arm_file = module("arms", name)
     assert issubclass(arm_file.Settings, ArmSettings)
-    settings = arm_file.Settings(type=name)
-    arm = Workshop(CORPUS, {"it": settings}, "test").arm("it")
+    settings = arm_file.Settings(type=name, **ARM_OPTIONS.get(name, {}))
+    workshop = Workshop(CORPUS, {"it": settings}, "test", tmp_path)
+    with closing(workshop):
+        check_arm(workshop.arm("it"))
+
+
+def check_arm(arm: Arm) -> None:
     hits = arm.search("red apple", 2)
     assert [hit.doc_id for hit in hits] == ["one", "one"]
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)

@@ -1,0 +1,365 @@
+"""What a fork's own run measured, judged under the base's rules: artifact bytes and the base's files -> report. Pure.
+
+The artifact is hostile: whoever opened the pull request may have written every byte of it. One member is read, into
+memory, under a cap; no path of it is used; of its numbers only the rankings count, scored again under the base's
+labels and settings. That it is a true measurement nobody can check, and the comment says so.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import stat
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from gate.compare import case_changes
+from gate.diagnosis import within
+from gate.errors import InputError, Problem, did_you_mean
+from gate.github.client import Artifact
+from gate.harness import rescore
+from gate.model.fingerprint import nfc, shown
+from gate.model.frozen import EMPTY
+from gate.model.measurement import ArmMeasurement, Measurement
+from gate.model.metric import Metrics
+from gate.model.report import BaselineRef, Report, SuiteReport, Versions
+from gate.model.verdict import Finding, Level, Verdict, decide, worst
+from gate.situation import Run, Side, Situation, resolve
+from gate.store import baselines, reports
+from gate.store.text import decode
+from gate.summary import Extras, measurement_of, suite_report
+
+REPORT = "report.json"
+ARTIFACT = "retrieval-gate-"
+PACKED_LIMIT = 20_000_000
+UNPACKED_LIMIT = 100_000_000
+ENTRY_LIMIT = 50
+SUITE_LIMIT = 100
+LARGEST_SETTING = 100_000
+NAMED = 8
+NAME_LIMIT = 64
+REASON_LIMIT = 300
+SHOWN = "the artifact"
+
+_CENTRAL = b"PK\x01\x02"
+_DIGITS = re.compile(r"[0-9]{400}")
+_VERSION = re.compile(r"[0-9]{1,9} questions? · sha256 [0-9a-f]{64}")
+
+Policies = Callable[[Run, Situation], Iterable[Finding]]
+"""What the base's policy finds."""
+
+
+def refused(what: str, todo: str = "Nothing of it is used.") -> InputError:
+    """The artifact is not what the gate leaves behind."""
+    return InputError(Problem(SHOWN, what, todo))
+
+
+# -- from the artifacts of a run to a report
+
+
+def choose(artifacts: Sequence[Artifact], key: str) -> Artifact:
+    """The gate's artifact of the newest attempt. `key` is the comment-key of the job that left it."""
+    prefix = f"{ARTIFACT}{key}-" if key else ARTIFACT
+    jobs: dict[str, dict[int, Artifact]] = {}
+    for artifact in artifacts:
+        job, _, attempt = artifact.name.rpartition("-")
+        if artifact.name.startswith(prefix) and attempt.isdecimal() and len(attempt) < 10:
+            jobs.setdefault(job, {})[int(attempt)] = artifact
+    if not jobs:
+        raise refused(f"is missing: the run left none named '{prefix}...'", "See the log of that run.")
+    if len(jobs) > 1:
+        names = ", ".join(sorted(job[:NAME_LIMIT] for job in jobs)[:NAMED])
+        raise refused(f"is not the only one ({names})", "Name one of these jobs with 'comment-key'.")
+    (attempts,) = jobs.values()
+    newest = attempts[max(attempts)]
+    if newest.expired:
+        raise refused("has expired", "Run the pull request's workflow again.")
+    return newest
+
+
+def read_artifact(data: bytes, metrics: Metrics) -> Report:
+    """The report in an artifact's zip: its schema, its limits, and whether its numbers agree with each other."""
+    text = decode(unpack(data), REPORT)
+    if _DIGITS.search(text):
+        raise refused("holds a number of hundreds of digits")
+    report = reports.parse(text, REPORT)
+    names = [suite.suite for suite in report.suites]
+    if len(set(names)) < len(names):
+        raise refused("holds a suite twice")
+    if len(names) > SUITE_LIMIT:
+        raise refused(f"holds {len(names)} suites")
+    for suite in report.suites:
+        if max(suite.k, suite.pool, suite.context) > LARGEST_SETTING:
+            raise refused("was measured with a setting beyond all measure")
+        if suite.versions.qa is not None and not _VERSION.fullmatch(suite.versions.qa):
+            raise refused("has a fingerprint that is none")
+        if faults := baselines.inconsistencies(measurement_of(suite), metrics):
+            raise refused(f"contradicts itself ({faults[0][:REASON_LIMIT]})")
+    return report
+
+
+def unpack(data: bytes) -> bytes:
+    """The one member of the zip that is read. Nothing is written anywhere, and no name in it is used as a path."""
+    if len(data) > PACKED_LIMIT:
+        raise refused(f"is larger than {PACKED_LIMIT:,} bytes")
+    # Before the list is read, since listing a million entries is what such a zip is made for.
+    if data.count(_CENTRAL) > 100 * ENTRY_LIMIT:
+        raise refused(f"holds more than {ENTRY_LIMIT} files")
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as opened:
+            return _member(opened)
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, ValueError, EOFError) as fault:
+        raise refused("is no readable zip") from fault
+    except Exception as fault:
+        if isinstance(fault, InputError):
+            raise
+        raise refused(f"is no readable zip ({type(fault).__name__})") from fault
+
+
+def _member(opened: zipfile.ZipFile) -> bytes:
+    entries = opened.infolist()
+    if len(entries) > ENTRY_LIMIT:
+        raise refused(f"holds more than {ENTRY_LIMIT} files")
+    if sum(entry.file_size for entry in entries) > UNPACKED_LIMIT:
+        raise refused(f"unpacks to more than {UNPACKED_LIMIT:,} bytes")
+    named = [entry for entry in entries if entry.filename == REPORT]
+    if len(named) != 1:
+        raise refused(f"holds {'no' if not named else 'more than one'} {REPORT}", "See the log of that run.")
+    (entry,) = named
+    mode = entry.external_attr >> 16
+    if stat.S_IFMT(mode) not in (0, stat.S_IFREG) or entry.flag_bits & 1:
+        raise refused(f"holds a {REPORT} that is no plain file")
+    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise refused(f"holds a {REPORT} packed in an unusual way")
+    with opened.open(entry) as stream:
+        content = stream.read(UNPACKED_LIMIT + 1)
+    if len(content) > UNPACKED_LIMIT:
+        raise refused(f"unpacks to more than {UNPACKED_LIMIT:,} bytes")
+    return content
+
+
+# -- the base's judgement of it
+
+
+class Base(NamedTuple):
+    """What the base says about its suites, and where its baselines stand: suite -> path, and the commit."""
+
+    sides: Mapping[str, Side]
+    commit: str
+
+
+def judge(
+    theirs: Report, base: Base, metrics: Metrics, policies: Mapping[str, Policies] = EMPTY
+) -> tuple[SuiteReport, ...]:
+    """Each suite of the base, judged from the rankings that the fork's run left. What else it left is only named."""
+    measured = {suite.suite: suite for suite in theirs.suites}
+    unknown = [name for name in measured if name not in base.sides]
+    found: list[SuiteReport] = []
+    for name, side in base.sides.items():
+        more = [_unknown("suite", unknown)] if unknown and not found else []
+        if name in measured:
+            found.append(_judged(measured[name], side, base.commit, metrics, policies.get(name), more))
+        else:
+            found.append(_absent(name, side, more))
+    return tuple(found)
+
+
+def _judged(
+    suite: SuiteReport,
+    base: Side,
+    commit: str,
+    metrics: Metrics,
+    policies: Policies | None,
+    more: list[Finding],
+) -> SuiteReport:
+    theirs = measurement_of(suite)
+    run, findings = _run(theirs, base, metrics)
+    _check_metrics(base, metrics)
+    situation = resolve(run, metrics)
+    findings += [*more, *situation.findings, *(policies(run, situation) if policies is not None else ())]
+    findings += _claimed(suite.verdict, findings)
+    ordered = sorted(findings, key=lambda finding: list(Level).index(finding.level))
+    reference = None
+    if base.baseline is not None:
+        reference = BaselineRef(
+            path=base.settings.baseline,
+            commit=commit,
+            sha256=base.baseline.sha256(),
+            cases_version=shown(base.baseline.cases_version),
+        )
+    verdict = decide(ordered, judged=True)
+    return suite_report(run.now, base.settings, situation, verdict, ordered, reference, metrics, Extras())
+
+
+def _check_metrics(base: Side, metrics: Metrics) -> None:
+    known = {metric.ROW for metric in metrics.values()}
+    recorded = baselines.score_names(base.baseline) if base.baseline is not None else known
+    for name in base.settings.policy.metrics:
+        if name not in known or name not in recorded:
+            what = f"the base's policy decides on {name!r}, of which there are no scores"
+            raise InputError(Problem(base.settings.baseline, what, did_you_mean(name, known & recorded)))
+
+
+def _run(theirs: Measurement, base: Side, metrics: Metrics) -> tuple[Run, list[Finding]]:
+    """The fork's rankings over the base's cases, with the base's labels, kinds and settings."""
+    trusted = base.baseline
+    labels = trusted.cases if trusted is not None else theirs.cases
+    meaning = base.settings.meaning
+    same = theirs.settings == meaning
+    possible = theirs.settings.split == meaning.split and theirs.settings.pool >= meaning.pool
+    arms: dict[str, ArmMeasurement] = {}
+    lacking: dict[str, None] = {}
+    for name in base.settings.arms:
+        arm = theirs.arms.get(name)
+        if arm is None:
+            continue
+        asked = {
+            case: label
+            for case, label in labels.items()
+            if case in theirs.cases and nfc(theirs.cases[case].query) == nfc(label.query)
+        }
+        failed = {case: arm.failed[case][:REASON_LIMIT] for case in asked if case in arm.failed}
+        rows = {case: arm.rows[case] for case in asked if case in arm.rows and case not in failed}
+        lacking |= dict.fromkeys(case for case in labels if case not in rows and case not in failed)
+        arms[name] = ArmMeasurement(
+            settings=arm.settings,
+            rows=rescore(rows, labels, meaning, metrics) if possible else {},
+            questions=within(arm.questions, meaning),
+            unstable=tuple(case for case in arm.unstable if case in labels),
+            failed=failed,
+            failed_questions={
+                case[:NAME_LIMIT]: reason[:REASON_LIMIT]
+                for case, reason in list(arm.failed_questions.items())[:1000]
+            },
+        )
+    now = Measurement(
+        suite=theirs.suite,
+        settings=meaning,
+        cases_version=trusted.cases_version if trusted is not None else theirs.cases_version,
+        qa_version=theirs.qa_version,
+        corpus_version=theirs.corpus_version,
+        cases=labels,
+        pages=theirs.pages,
+        arms=arms,
+    )
+    findings = [*_about_settings(theirs, base, same=same, possible=possible), *_about_cases(theirs, trusted)]
+    if lacking and possible:
+        findings.append(
+            Finding(
+                level=Level.INVALID,
+                code="cases-lacking",
+                cases=tuple(lacking),
+                text=f"the run has no answer to {len(lacking)} of the base's {len(labels)} cases "
+                f"({', '.join(list(lacking)[:NAMED])}{', ...' if len(lacking) > NAMED else ''})",
+                todo="Bring them back; removing one is for a branch of this repository.",
+            )
+        )
+    foreign = [name for name in theirs.arms if name not in base.settings.arms]
+    if foreign:
+        findings.append(_unknown("arm", foreign))
+    # The base is both sides: nothing that the change brings along decides here.
+    run = Run(suite=theirs.suite, head=base, now=now, on_base=now if possible else None, base=base)
+    return run, findings
+
+
+def _about_settings(theirs: Measurement, base: Side, *, same: bool, possible: bool) -> Iterator[Finding]:
+    if same:
+        return
+    old, new = base.settings.meaning.model_dump(), theirs.settings.model_dump()
+    said = ", ".join(f"{name} {old[name]} -> {new[name]}" for name in old if old[name] != new[name])
+    if possible:
+        yield Finding(
+            level=Level.BANNER,
+            code="settings-changed",
+            text=f"the run was measured under other settings ({said}); it is scored again under the base's",
+        )
+    else:
+        yield Finding(
+            level=Level.INVALID,
+            code="settings-not-comparable",
+            text=f"the run was measured under other settings ({said}) and cannot be scored under the base's",
+            todo="Change the split or the pool from a branch of this repository.",
+        )
+
+
+def _about_cases(theirs: Measurement, trusted: Measurement | None) -> Iterator[Finding]:
+    changes = case_changes(theirs.cases, trusted.cases) if trusted is not None else None
+    if changes:
+        yield Finding(
+            level=Level.BANNER,
+            code="cases-changed",
+            text=f"the pull request changes the cases ({_short(changes.added, 'added')}"
+            f"{_short(changes.removed, 'removed')}{_short(changes.changed, 'changed')}".rstrip("; ")
+            + "); here the base's decide",
+        )
+
+
+def _short(names: Sequence[str], word: str) -> str:
+    if not names:
+        return ""
+    said = ", ".join(name[:NAME_LIMIT] for name in names[:NAMED])
+    return f"{len(names)} {word}: {said}{', ...' if len(names) > NAMED else ''}; "
+
+
+def _unknown(what: str, names: Sequence[str]) -> Finding:
+    return Finding(
+        level=Level.NOTICE,
+        code=f"{what}-unknown",
+        text=f"the run also measured what the base does not know, shown only by name: {_short(names, f'{what}s')[:-2]}",
+    )
+
+
+_LEVELS = {
+    Verdict.INVALID: Level.INVALID,
+    Verdict.NOT_MEASURED: Level.NOT_MEASURED,
+    Verdict.REGRESSION: Level.REGRESSION,
+    Verdict.PARTIAL: Level.PARTIAL,
+}
+
+
+def _claimed(verdict: Verdict, findings: Sequence[Finding]) -> Iterator[Finding]:
+    """A run may call itself worse than what is found here, never better: a red check has no green comment."""
+    own = decide(findings, judged=True)
+    if verdict in _LEVELS and worst([verdict, own]) is verdict is not own:
+        yield Finding(
+            level=_LEVELS[verdict],
+            code="run-says-so",
+            text=f"the pull request's own run ended as {verdict.value.replace('_', ' ')}",
+            todo="See its log; it also applies the rules that the pull request itself brings.",
+        )
+
+
+def _absent(name: str, base: Side, more: Sequence[Finding]) -> SuiteReport:
+    digest = base.baseline.sha256() if base.baseline is not None else ""
+    reason = next(
+        (
+            entry.reason
+            for entry in base.accepted
+            if (entry.what, entry.name, entry.baseline_sha256) == ("suite", name, digest)
+        ),
+        None,
+    )
+    finding = Finding(
+        level=Level.INVALID if reason is None else Level.BANNER,
+        code="suite-absent",
+        text=f"the run did not measure the suite '{name}' of the base"
+        + (f", accepted: {reason}" if reason is not None else ""),
+        todo="Bring it back." if reason is None else "",
+    )
+    meaning = base.settings.meaning
+    findings = (finding, *more)
+    return SuiteReport(
+        suite=name,
+        split=meaning.split,
+        k=meaning.k,
+        pool=meaning.pool,
+        context=meaning.context,
+        verdict=decide(findings, judged=True),
+        cases_version="0 cases",
+        versions=Versions(cases="0 cases", corpus="0 pages"),
+        findings=findings,
+        arms={},
+        labels={},
+        pages={},
+    )

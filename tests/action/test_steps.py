@@ -1,0 +1,359 @@
+"""The steps of action.yml in this process: what GitHub may answer to a comment, and odd environments.
+
+`act` runs the main ways (see the other files); here stand the variants, which need no runner.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from action.edits import add_page, break_e101
+from action.job import TOKEN, US, Site
+from gate import cli
+from gate.github import client
+from local_github import faults
+from local_github.faults import Fault
+
+
+@dataclass
+class Stepped:
+    """What one step did."""
+
+    code: int
+    outputs: dict[str, str]
+    log: str
+
+
+@dataclass
+class Steps:
+    """Runs single steps on the checkout `site.project`, as the job of one pull request."""
+
+    site: Site
+    temp: Path
+    monkeypatch: pytest.MonkeyPatch
+    environment: dict[str, str]
+
+    def __call__(self, step: str, **more: str) -> Stepped:
+        output, summary = self.temp / f"{step}.out", self.temp / f"{step}.md"
+        for path in (output, summary):
+            path.write_text("", encoding="utf-8")
+        variables = {"GITHUB_OUTPUT": str(output), "GITHUB_STEP_SUMMARY": str(summary)}
+        with self.monkeypatch.context() as patch:
+            for key, value in {**self.environment, **variables, **more}.items():
+                patch.setenv(key, value)
+            patch.chdir(self.site.project.root)
+            self.site.project.capture.readouterr()
+            code = cli.main(["action", step])
+        captured = self.site.project.capture.readouterr()
+        return Stepped(code, read_outputs(output), captured.out + captured.err)
+
+    def on(self, number: int, run: int = 1) -> None:
+        """The event of pull request `number`, as it is now."""
+        (self.temp / "event.json").write_text(json.dumps(self.site.pull_event(number)), encoding="utf-8")
+        self.environment["GITHUB_RUN_ID"] = str(run)
+
+    def measured(self, number: int, run: int = 1) -> Stepped:
+        self.on(number, run)
+        return self("measure", GATE_BASE=self.site.project.git("rev-parse", "origin/main").strip())
+
+
+def read_outputs(path: Path) -> dict[str, str]:
+    """`name<<token`, the value, `token`: as the runner reads the file."""
+    found, lines = {}, iter(path.read_text(encoding="utf-8").splitlines())
+    for line in lines:
+        name, _, token = line.partition("<<")
+        value = []
+        for more in lines:
+            if more == token:
+                break
+            value.append(more)
+        found[name] = "\n".join(value)
+    return found
+
+
+@pytest.fixture
+def steps(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Steps:
+    temp = tmp_path / "temp"
+    temp.mkdir()
+    # Waiting is not what is tested here: no sleep, and one second for an answer.
+    quick = {time.sleep: lambda _: None, client.TIMEOUT_SECONDS: 1}
+    defaults = tuple(quick.get(one, one) for one in client.GitHubClient.__init__.__defaults__ or ())
+    monkeypatch.setattr(client.GitHubClient.__init__, "__defaults__", defaults)
+    environment: Mapping[str, str] = {
+        "GITHUB_EVENT_NAME": "pull_request",
+        "GITHUB_EVENT_PATH": str(temp / "event.json"),
+        "GITHUB_REPOSITORY": "acme/widget",
+        "GITHUB_API_URL": site.github.api,
+        "GITHUB_ACTOR": "octocat",
+        "GITHUB_RUN_ATTEMPT": "1",
+        "RUNNER_TEMP": str(temp),
+        "GATE_TOKEN": TOKEN,
+    }
+    return Steps(site, temp, monkeypatch, dict(environment))
+
+
+def lost_pull(site: Site) -> int:
+    break_e101(site.project)
+    site.push()
+    return site.open_pull()
+
+
+COMMENTS = "/repos/acme/widget/issues/*"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "fault"),
+    [
+        ("POST", "/graphql", faults.refused(401, "Bad credentials")),
+        ("POST", "/graphql", Fault(200, '{"data": null}')),
+        ("POST", "/graphql", Fault(200, "<html>not the API</html>")),
+        ("GET", COMMENTS, faults.refused(404, "Not Found")),
+        ("GET", COMMENTS, Fault(200, "<html>a proxy's page</html>")),
+        ("GET", COMMENTS, faults.cut_short()),
+        ("GET", COMMENTS, faults.server_error(502)),
+        ("GET", "/repos/acme/widget/pulls/*", faults.server_error(500)),
+        ("GET", "/repos/acme/widget/pulls/*", Fault(200, '{"head": 7}')),
+        ("POST", COMMENTS, faults.refused(403, "Unable to create comment because issue is locked.")),
+        ("POST", COMMENTS, faults.refused(410, "This issue was deleted")),
+        ("POST", COMMENTS, faults.refused(422, "Validation Failed")),
+        ("POST", COMMENTS, faults.server_error(503)),
+        ("POST", COMMENTS, faults.dropped()),
+        ("POST", COMMENTS, faults.slow(1.5)),
+        ("POST", COMMENTS, faults.secondary_limit(retry_after=3600)),
+        ("POST", COMMENTS, faults.primary_limit(reset_in=3600)),
+    ],
+)
+def test_whatever_github_answers_is_a_warning_and_no_verdict(
+    steps: Steps, method: str, path: str, fault: Fault
+) -> None:
+    number = lost_pull(steps.site)
+    assert steps.measured(number).outputs["exit-code"] == "1"
+    steps.site.github.fail_next(method, path, fault, times=99)
+    done = steps("comment")
+    assert done.code == 0, done.log
+    assert "::warning::the comment could not be written; the job summary has it" in done.log
+    assert TOKEN not in done.log.replace(f"::add-mask::{TOKEN}\n", "", 1)
+    assert not {"verdict", "exit-code"} & done.outputs.keys()
+    finished = steps("finish", GATE_EXIT_CODE="1", GATE_VERDICT="regression")
+    assert finished.code == 1
+
+
+@pytest.mark.parametrize(
+    "fault", [faults.server_error(502), faults.dropped(), faults.cut_short(), faults.secondary_limit()]
+)
+def test_reading_is_tried_again(steps: Steps, fault: Fault) -> None:
+    number = lost_pull(steps.site)
+    steps.measured(number)
+    steps.site.github.fail_next("GET", COMMENTS, fault, times=2)
+    done = steps("comment")
+    assert done.code == 0
+    assert "warning" not in done.log
+    assert len(steps.site.comments(number)) == 1
+
+
+def test_a_comment_whose_answer_was_lost_is_not_doubled_for_ever(steps: Steps) -> None:
+    number = lost_pull(steps.site)
+    steps.measured(number)
+    steps.site.github.fail_next("POST", COMMENTS, faults.lost_answer())
+    steps("comment")
+    steps.measured(number, run=2)
+    steps("comment")
+    assert len(steps.site.comments(number)) == 1
+
+
+def test_two_runs_that_race_leave_one_comment(steps: Steps) -> None:
+    number = lost_pull(steps.site)
+    steps.measured(number, run=2)
+    pull = steps.site.pull_event(number)
+    other = f"<!-- retrieval-gate suite=docs key= head={pull['pull_request']['head']['sha']} run=1 attempt=1 -->\n\nold"
+
+    def comes_in_between() -> None:
+        steps.site.github.add_comment(steps.site.repository, number, user=US, body=other)
+
+    steps.site.github.before_next("POST", COMMENTS, comes_in_between)
+    done = steps("comment")
+    body = steps.site.comment(number)
+    assert "### ❌ regression" in body
+    assert done.outputs["comment-url"].endswith(str(steps.site.comments(number)[0].id))
+
+
+def test_a_newer_run_and_a_head_that_moved_on_are_left_alone(steps: Steps) -> None:
+    number = lost_pull(steps.site)
+    steps.measured(number, run=9)
+    steps("comment")
+    body = steps.site.comment(number)
+    steps.on(number, run=8)
+    done = steps("comment")
+    assert "run 9 is newer and has written already" in done.log
+    add_page(steps.site.project)
+    steps.environment["GITHUB_RUN_ID"] = "10"
+    steps.site.push()  # the event tells of the head before this push
+    done = steps("comment")
+    assert "the pull request's head has moved on" in done.log
+    assert steps.site.comment(number) == body
+
+
+@pytest.mark.parametrize(
+    ("when", "lost", "written"),
+    [
+        ("always", False, 1),
+        ("changes", False, 0),
+        ("changes", True, 1),
+        ("failure", False, 0),
+        ("failure", True, 1),
+        ("never", True, 0),
+    ],
+)
+def test_when_to_comment(steps: Steps, when: str, lost: bool, written: int) -> None:
+    (break_e101 if lost else add_page)(steps.site.project)
+    steps.site.push()
+    number = steps.site.open_pull()
+    steps.measured(number)
+    steps("comment", INPUT_COMMENT=when)
+    assert len(steps.site.comments(number)) == written
+
+
+def test_two_suites_have_a_comment_each_or_one_together(steps: Steps) -> None:
+    project = steps.site.project
+    more = project.read("gate.toml").replace("suite.docs", "suite.second")
+    project.write("gate.toml", project.read("gate.toml") + more)
+    assert project.gate("baseline", "second").code == 0
+    number = lost_pull(steps.site)
+    done = steps.measured(number)
+    assert done.outputs["exit-code"] in ("1", "2")
+    steps("comment", INPUT_COMMENT_LAYOUT="suite")
+    assert [one.body.split()[2] for one in steps.site.comments(number)] == ["suite=docs", "suite=second"]
+    steps("comment", INPUT_COMMENT_LAYOUT="combined", INPUT_COMMENT_KEY="all")
+    assert steps.site.comments(number)[2].body.startswith("<!-- retrieval-gate suite=%2A key=all ")
+    assert steps("publish").code == 0
+    assert "| second |" in (steps.temp / "publish.md").read_text(encoding="utf-8")
+
+
+def test_the_named_author_is_asked_of_nobody(steps: Steps) -> None:
+    number = lost_pull(steps.site)
+    steps.measured(number)
+    steps.site.github.clear_log()
+    steps("comment", INPUT_COMMENT_AUTHOR=US)
+    assert steps.site.github.requests("POST", "/graphql") == []
+    assert len(steps.site.comments(number)) == 1
+
+
+@pytest.mark.parametrize(
+    ("reviewer", "state", "of_head", "code"),
+    [
+        ("ann", "APPROVED", True, "0"),
+        ("ann", "APPROVED", False, "1"),
+        ("ann", "CHANGES_REQUESTED", True, "1"),
+        ("mallory", "APPROVED", True, "1"),
+        (None, "", True, "1"),
+    ],
+)
+def test_a_policy_may_ask_for_an_approving_review_of_the_head(
+    steps: Steps, reviewer: str | None, state: str, of_head: bool, code: str
+) -> None:
+    project = steps.site.project
+    project.git("checkout", "--quiet", "main")
+    project.write("gate.toml", project.read("gate.toml") + "\n[suite.docs.policy]\napproval = true\n")
+    steps.site.push("main")
+    project.git("checkout", "--quiet", "-B", "change")
+    add_page(project)
+    earlier = steps.site.push()
+    break_e101(project)
+    assert project.gate("baseline", "--reason", "E101 was retired").code == 0
+    head = steps.site.push()
+    number = steps.site.open_pull()
+    if reviewer is not None:
+        commit = head if of_head else earlier
+        steps.site.github.add_review(steps.site.repository, number, user=reviewer, state=state, commit=commit)
+    assert steps.measured(number).outputs["exit-code"] == "1"
+    done = steps("comment")
+    assert done.outputs["exit-code"] == code, done.log
+    assert done.outputs["verdict"] == ("pass" if code == "0" else "regression")
+    assert f"verdict={done.outputs['verdict']}" in steps.site.comment(number)
+
+
+# -- odd environments
+
+
+def test_a_checkout_without_git_says_so(steps: Steps) -> None:
+    number = lost_pull(steps.site)
+    steps.on(number)
+    (steps.site.project.root / ".git").rename(steps.temp / "gone")
+    done = steps("plan", GITHUB_SHA=steps.site.pull_event(number)["pull_request"]["merge_commit_sha"])
+    assert done.code == 2
+    assert "is not in the checkout and cannot be fetched" in done.log
+
+
+def test_a_working_directory_that_is_not_there(steps: Steps) -> None:
+    steps.on(lost_pull(steps.site))
+    for event in ("pull_request", "push"):
+        done = steps("plan", INPUT_WORKING_DIRECTORY="handbok", GITHUB_EVENT_NAME=event)
+        assert done.code == 2
+        assert "input 'working-directory': no such folder in the checkout ('handbok')." in done.log
+
+
+@pytest.mark.parametrize("folder", ["/etc", "../other", "~", "a/../.."])
+def test_a_working_directory_outside_is_refused(steps: Steps, folder: str) -> None:
+    steps.on(lost_pull(steps.site))
+    assert steps("plan", INPUT_WORKING_DIRECTORY=folder).code == 2
+
+
+def test_no_verdict_at_all_is_an_internal_error(steps: Steps) -> None:
+    assert steps("finish").code == 70
+    assert steps("finish", GATE_EXIT_CODE="1; exit 0").code == 70
+
+
+@pytest.mark.parametrize(
+    "payload", ["", "[]", "{}", '{"pull_request": 7}', '{"pull_request": {"number": 1}}']
+)
+def test_an_event_file_that_says_nothing_is_no_pass(steps: Steps, payload: str) -> None:
+    (steps.temp / "event.json").write_text(payload, encoding="utf-8")
+    assert steps("plan").code in (2, 70)
+
+
+def test_a_large_regression_fits_into_a_comment(steps: Steps) -> None:
+    """2,000 lost cases: the comment keeps verdict, table and the worst losses; the report has all."""
+    project = steps.site.project
+    project.git("checkout", "--quiet", "main")
+    words = [f"word{position:04}" for position in range(2000)]
+    for page in range(50):
+        text = " ".join(words[page::50])
+        project.write(f"docs/page{page}.md", f"# Page\n\n{text}\n")
+    project.cases.extend(
+        {
+            "id": f"n-{position:04}",
+            "query": word,
+            "relevant_doc_ids": [f"page{position % 50}"],
+            "kind": "exact_term",
+            "split": "test",
+        }
+        for position, word in enumerate(words)
+    )
+    project.save_cases()
+    assert project.gate("baseline", "--reason", "many").code == 0
+    steps.site.push("main")
+    project.git("checkout", "--quiet", "-B", "change")
+    for page in range(50):
+        project.write(f"docs/page{page}.md", "# Page\n\nNothing stands here.\n")
+    steps.site.push()
+    number = steps.site.open_pull()
+    done = steps.measured(number)
+    assert done.outputs["verdict"] == "regression"
+    assert len(json.loads(done.outputs["regressed"])[0]["cases"]) == 2000
+    assert steps("comment").code == 0
+    body = steps.site.comment(number)
+    assert len(body.encode()) <= 65_000
+    assert "### ❌ regression" in body
+    assert "| keyword |" in body
+    assert "n-0000" in body
+    published = steps("publish")
+    assert len([line for line in published.log.splitlines() if line.startswith("::error ")]) == 8
+    assert "1992 more lost cases in the report" in published.log
+    assert (steps.temp / "publish.md").stat().st_size < 1_000_000
+    report = json.loads((steps.temp / "retrieval-gate" / "report.json").read_text(encoding="utf-8"))
+    assert len(report["suites"][0]["comparison"]["keyword"]["lost"]) == 2000
