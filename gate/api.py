@@ -30,7 +30,7 @@ from gate.harness import evaluate
 from gate.metrics import hit, mrr, ndcg, precision, recall
 from gate.model.case import Case, QaCase, Split
 from gate.model.comparison import ArmComparison
-from gate.model.fingerprint import case_key, cases_version, label_digest, shown
+from gate.model.fingerprint import case_key, cases_version, corpus_version, label_digest, shown
 from gate.model.measurement import ArmMeasurement, Label, Meaning, Measurement
 from gate.model.metric import Metrics
 from gate.model.ranking import Arm, Hit, rank_pages
@@ -174,7 +174,7 @@ def evaluate_retrieval(
         context=context,
         verdict=Verdict.UNJUDGED if measured.complete else Verdict.NOT_MEASURED,
         cases_version=shown(cases_version(kept)),
-        versions=Versions(cases=cases_version(kept), corpus="0 pages"),
+        versions=Versions(cases=cases_version(kept), corpus=corpus_version({})),
         arms={
             name: arm_report(
                 measured,

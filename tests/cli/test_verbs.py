@@ -1,0 +1,160 @@
+"""The verbs beside run and baseline: what they print, what they exit with, and what a machine reads."""
+
+from __future__ import annotations
+
+import doctest
+import json
+from collections.abc import Sequence
+
+import pytest
+from small_project import Project
+
+from gate import api
+from gate.errors import InputError
+
+
+def test_compare_two_reports_says_what_run_would(project: Project) -> None:
+    project.gate("run", "--json", "before.json")
+    project.edit("docs/config.md", "max_size", "largest")
+    project.gate("run", "--json", "after.json", "--no-baseline")
+    same = project.gate("compare", "before.json", "before.json")
+    assert (same.code, same.out.splitlines()[0].startswith("pass")) == (0, True)
+    done = project.gate("compare", "before.json", "after.json")
+    assert done.code == 1
+    assert "exact_term of keyword dropped" in done.out
+    assert "q-04" in done.out
+    assert project.gate("compare", "after.json", "before.json").code == 0, "the other way round it is a win"
+    assert project.gate("compare", "baselines/docs.json", "after.json").code == 1, (
+        "a baseline file is a report too"
+    )
+
+
+def test_compare_several_systems_is_one_table(project: Project) -> None:
+    for name, k1 in (("a", 1.5), ("b", 0.2), ("c", 3.0)):
+        project.write("gate.toml", project.read("gate.toml").split("k1 =")[0] + f"k1 = {k1}\n")
+        assert project.gate("run", "--no-baseline", "--json", f"{name}.json").code == 0
+    done = project.gate("compare", "a.json", "b.json", "c.json")
+    table = [line for line in done.out.splitlines() if line.startswith(("a.json", "b.json", "c.json"))]
+    assert [line.split()[0] for line in table] == ["a.json", "b.json", "c.json"]
+    assert "recall@2" in done.out
+
+
+def test_compare_refuses_other_cases_and_settings(project: Project) -> None:
+    project.gate("run", "--json", "before.json")
+    project.gate("run", "--json", "other.json", "--split", "dev")
+    done = project.gate("compare", "before.json", "other.json")
+    assert done.code == 2
+    assert "measured under other settings than before.json (split test -> dev)" in done.err
+    project.cases.pop()
+    project.cases.remove(project.case("q-12"))
+    project.save_cases()
+    project.gate("run", "--no-baseline", "--json", "fewer.json")
+    done = project.gate("compare", "before.json", "fewer.json")
+    assert done.code == 2
+    assert "(1 removed: q-12)" in done.err
+
+
+def test_explain_shows_ranks_before_and_now_and_what_each_term_gave(project: Project) -> None:
+    project.edit("docs/faq.md", "See the errors page.", "E101 WidgetJam, E101 WidgetJam.")
+    done = project.gate("explain", "q-02", "--json", "-")
+    assert done.code == 0
+    arm = json.loads(done.out)["arms"]["keyword"]
+    pages = {page["page"]: page for page in arm["pages"]}
+    assert pages["errors"]["relevant"] == 1
+    assert (pages["errors"]["before"], pages["faq"]["before"] is None or pages["faq"]["before"] > 1) == (
+        1,
+        True,
+    )
+    for page in arm["pages"]:
+        total = 0.0
+        for term in page["terms"]:
+            total += term["contribution"]
+        assert total == page["score"], "the contributions add up to the score"
+    shown = project.gate("explain", "q-02").out
+    assert "term contributions" in shown
+    assert "widgetjam" in shown
+    assert project.gate("explain", "q-01").code == 0, "a dev case can be explained as well"
+
+
+def test_diagnose_names_the_questions_that_another_context_loses(project: Project) -> None:
+    project.edit("gate.toml", "context = 3", "context = 8")
+    done = project.gate("diagnose", "--context", "1", "--json", "-")
+    assert done.code == 0
+    suite = json.loads(done.out)["suites"]["docs"]
+    arm = suite["arms"]["keyword"]
+    assert suite["unanswerable"] == 1
+    moved = {name for name, at in arm["at"].items() if min(x or 99 for x in at.values()) > 1}
+    assert set(arm["moved"]) == moved
+    for name in moved:
+        assert arm["moved"][name] == ["reached_context", "ranking"]
+
+
+def test_sweep_and_slices_are_in_the_report(project: Project) -> None:
+    project.edit("gate.toml", "k = 2", 'slices = ["owner"]\nk = 2')
+    project.edit("docs/errors.md", "# Errors", "---\nowner: ops\n---\n# Errors")
+    code, suite = project.report("--no-baseline", "--sweep", "1,2,8")
+    arm = suite["arms"]["keyword"]
+    assert code == 0
+    assert [arm["sweep"][k]["recall"] for k in ("1", "2", "8")] == sorted(
+        arm["sweep"][k]["recall"] for k in ("1", "2", "8")
+    )
+    assert arm["sweep"]["2"]["recall"] == arm["recall"]
+    assert arm["by_slice"]["owner"]["ops"]["n"] == 1
+    assert sum(group["n"] for group in arm["by_slice"]["owner"].values()) == arm["n"]
+
+
+def hits(*pages: str) -> list[api.Hit]:
+    return [api.Hit(f"{page}#0", page, "", float(-rank)) for rank, page in enumerate(pages)]
+
+
+def test_the_python_interface(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(project.root)
+    cases = api.load_retrieval_cases("test")
+    assert len(cases) == 6
+
+    def good(query: str, pool: int) -> Sequence[api.Hit]:
+        case = next(case for case in cases if case.query == query)
+        return hits(*case.grades)[:pool]
+
+    def bad(query: str, pool: int) -> Sequence[api.Hit]:
+        return [] if "E101" in query else good(query, pool)
+
+    before, after = api.evaluate_retrieval(good, cases, k=2), api.evaluate_retrieval(bad, cases, k=2)
+    assert before.arms["search"].means["recall"] == 1.0
+    assert after.arms["search"].means["recall"] == pytest.approx(5 / 6)
+    assert api.by_slice(after, "kind")["exact_term"].means["recall"] == pytest.approx(2 / 3)
+    compared = api.compare_reports(("before", before), ("after", after))
+    assert (compared.against_first["after"].wins, compared.against_first["after"].losses) == (0, 1)
+    assert "after" in str(compared)
+    api.save_report(before, "before.json")
+    api.save_report(after, "after.json")
+    assert project.gate("compare", "before.json", "after.json").code == 1
+    assert api.locate(hits("a", "b"), ["b", "c"]) == {"b": 2, "c": None}
+    question = api.QaCase("qa", "E101?", "", ("errors",))
+    assert (
+        api.diagnose(lambda _q, _p: hits("faq", "errors"), [question], context=1).questions["qa"].bucket
+        == "ranking"
+    )
+
+
+def test_the_python_interface_refuses_what_cannot_be_compared(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(project.root)
+    cases = api.load_retrieval_cases("test")
+    whole = api.evaluate_retrieval(lambda _q, _p: hits("errors"), cases)
+    part = api.evaluate_retrieval(lambda _q, _p: 1 / 0, cases)  # type: ignore[arg-type, return-value]
+    assert part.verdict == "not_measured"
+    with pytest.raises(InputError, match="were not measured"):
+        api.compare_reports(("whole", whole), ("part", part))
+    with pytest.raises(InputError, match="names two systems"):
+        api.compare_reports(("same", whole), ("same", whole))
+    with pytest.raises(InputError, match="cannot be compared"):
+        api.compare_reports(
+            ("all", whole), ("fewer", api.evaluate_retrieval(lambda _q, _p: hits("errors"), cases[1:]))
+        )
+
+
+def test_the_worked_example_holds() -> None:
+    results = doctest.testmod(api)
+    assert (results.failed, results.attempted >= 6) == (0, True)
