@@ -169,6 +169,15 @@ def query_notices(measured: Measured) -> Iterator[Finding]:
             f"({', '.join(empty[:8])})",
             todo="The unicode tokenizer reads other scripts.",
         )
+    for name, pages in measured.unknown_pages.items():
+        yield Finding(
+            level=Level.WARNING,
+            code="unknown-pages",
+            arm=name,
+            text=f"{name}: {len(pages)} returned page{'s are' if len(pages) > 1 else ' is'} not in the corpus "
+            f"({', '.join(pages[:8])}{', ...' if len(pages) > 8 else ''})",
+            todo="They count as not relevant. Is its index of another corpus?",
+        )
     k = measured.now.settings.k
     for name, arm in measured.now.arms.items():
         short = [case for case, row in arm.rows.items() if len(row.ranked) < k]

@@ -123,6 +123,7 @@ class Measured(NamedTuple):
     on_base: Measurement | None
     unanswerable: int
     without_tokens: Mapping[str, tuple[str, ...]] = EMPTY
+    unknown_pages: Mapping[str, tuple[str, ...]] = EMPTY
 
 
 def measure(
@@ -146,6 +147,7 @@ def measure(
     over_base: dict[str, ArmMeasurement] = {}
     unanswerable = 0
     without_tokens = {}
+    unknown_pages = {}
     for name, settings in workshop.settings.items():
         arm = build(workshop, name)
         rows = evaluate(arm, cases, meaning, metrics, progress)
@@ -155,6 +157,8 @@ def measure(
         tokens = getattr(arm, "tokens", None)
         if tokens is not None and (empty := tuple(case.id for case in cases if not tokens(case.query))):
             without_tokens[name] = empty
+        if unknown := tuple(sorted(getattr(arm, "unknown", ()))):
+            unknown_pages[name] = unknown
         arms[name] = _arm(settings, workshop.corpus, rows, diagnosis)
         if trusted is not None:
             over_base[name] = _arm(settings, workshop.corpus, _over(trusted.cases, rows, old_rows), diagnosis)
@@ -175,7 +179,7 @@ def measure(
             on_base = now.model_copy(
                 update={"cases": trusted.cases, "cases_version": trusted.cases_version, "arms": over_base}
             )
-    return Measured(now, on_base, unanswerable, without_tokens)
+    return Measured(now, on_base, unanswerable, without_tokens, unknown_pages)
 
 
 def _over(names: Iterable[str], rows: Rows, old: Rows) -> Rows:

@@ -113,7 +113,7 @@ class GitHubClient:
 
     def parents(self, sha: str) -> list[str]:
         """The parents of a commit, first one first."""
-        return self._try(lambda: [parent.sha for parent in self._repository.get_commit(sha).commit.parents])
+        return self._try(lambda: [parent.sha for parent in self._repository.get_commit(sha).parents])
 
     def merge_base(self, base: str, head: str) -> str | None:
         """The commit where `head` left `base`; None where they have nothing in common or one is not known."""

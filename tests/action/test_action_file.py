@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 from action.job import ACTION, STAND_INS, pins
+from small_project import REPOSITORY
+
 from gate.github.comment import When
 from gate.github.event import Mode
 from gate.github.inputs import Inputs
 from gate.model.verdict import Exit, Verdict
-from small_project import REPOSITORY
 
 yaml = pytest.importorskip(
     "ruamel.yaml", reason="check-jsonschema, which brings a YAML reader, is not installed"

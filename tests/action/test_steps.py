@@ -14,10 +14,11 @@ from pathlib import Path
 import pytest
 from action.edits import add_page, break_e101
 from action.job import TOKEN, US, Site
-from gate import cli
-from gate.github import client
 from local_github import faults
 from local_github.faults import Fault
+
+from gate import cli
+from gate.github import client
 
 
 @dataclass

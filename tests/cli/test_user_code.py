@@ -209,3 +209,11 @@ def test_every_process_has_ended_after_the_run(empty_project: Project) -> None:
     with pytest.raises(ProcessLookupError):
         os.kill(int(empty_project.read("pid")), 0)
     assert Path(empty_project.root / "pid").exists()
+
+
+def test_pages_that_the_corpus_lacks_are_named(project: Project) -> None:
+    with_arm(project, 'def search(query, pool):\n    return ["errors", "ghost"]\n')
+    code, suite = project.report("--no-baseline")
+    assert code == 0
+    found = next(finding for finding in suite["findings"] if finding["code"] == "unknown-pages")
+    assert "1 returned page is not in the corpus (ghost)" in found["text"]
