@@ -12,7 +12,6 @@ import hypothesis
 import pytest
 from small_project import CASES, GATE_TOML, PAGES, QA, Project
 
-
 # A busy machine is no failure; and what CI finds once, everybody finds.
 hypothesis.settings.register_profile("gate", deadline=None, derandomize=bool(os.environ.get("CI")))
 hypothesis.settings.load_profile("gate")

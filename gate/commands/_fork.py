@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gate.commands._action import Outputs, append_summary, event_of
+from gate.commands._action import Outputs, append_summary, event_of, visible_line
 from gate.commands._comment import post_everywhere, post_report
 from gate.commands._remote import find_settings
 from gate.errors import GateError, InputError, Problem, did_you_mean, raise_all
@@ -50,7 +50,7 @@ def run_fork(environment: Mapping[str, str]) -> int:
         code = _run(environment, outputs, token)
     except GateError as fault:
         for problem in fault.problems[:10]:
-            print(command("error", str(problem)), end="")
+            print(command("error", visible_line(str(problem)[:1000])), end="")
         outputs.set("verdict", Verdict.INVALID.value)
         code = int(Exit.INVALID)
     except GitHubError as fault:
@@ -72,14 +72,15 @@ def _run(environment: Mapping[str, str], outputs: Outputs, token: str) -> int:
     if pull is None:
         print("comment: nothing, no open pull request has this commit as its head any more")
         return 0
-    heading = f"**{NOT_VERIFIED}** · [its log]({event.server_url}/{event.repository}/actions/runs/{run})"
+    heading = f"**{NOT_VERIFIED}**"
     try:
         report = judged(client, event, inputs, pull, run)
     except InputError as fault:
         _post_refusal(client, event, inputs, pull, heading, fault)
         raise
     outputs.set("verdict", report.verdict.value)
-    _summarise(environment, report, heading)
+    log = f"{event.server_url}/{event.repository}/actions/runs/{run}"
+    _summarise(environment, report, f"{heading} · [its log]({log})")
     print(f"verdict {report.verdict.value}, {NOT_VERIFIED}")
     try:
         posted = post_report(client, report, inputs, event, pull.number, None, heading)
@@ -294,7 +295,7 @@ def _post_refusal(
     lines = "\n".join(f"- {plain(str(problem), 1000)}" for problem in fault.problems[:50])
     verdict = Verdict.INVALID
     body = (
-        f"<!-- retrieval-gate verdict={verdict.value} -->\n{heading}\n\n"
+        f"{heading}\n\n<!-- retrieval-gate verdict={verdict.value} -->\n"
         f"### ⛔ {verdict.value}: nothing could be judged\n\n{lines}\n"
     )
     try:

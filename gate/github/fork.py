@@ -189,7 +189,9 @@ def _judged(
             cases_version=shown(base.baseline.cases_version),
         )
     verdict = decide(ordered, judged=True)
-    return suite_report(run.now, base.settings, situation, verdict, ordered, reference, metrics, Extras())
+    asked = [arm.diagnosis.unanswerable for arm in suite.arms.values() if arm.diagnosis is not None]
+    extras = Extras(unanswerable=min(max(0, *asked, 0), LARGEST_SETTING))
+    return suite_report(run.now, base.settings, situation, verdict, ordered, reference, metrics, extras)
 
 
 def _check_metrics(base: Side, metrics: Metrics) -> None:

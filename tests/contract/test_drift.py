@@ -55,18 +55,28 @@ def test_the_committed_baseline_fits_its_schema() -> None:
     jsonschema.Draft202012Validator(schema).validate(baseline)
 
 
-def test_every_verb_has_help_with_examples_and_the_readme_names_only_real_ones(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_verb_has_help_with_examples_and_the_readme_names_only_real_ones(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     for verb in cli.verbs():
         with pytest.raises(SystemExit) as stop:
             cli.main([verb, "--help"])
         assert stop.value.code == 0
         assert f"gate {verb}" in capsys.readouterr().out.partition("examples:")[2], verb
     shell = "".join(re.findall(r"```bash\n(.*?)```", README, re.DOTALL))
-    named = set(re.findall(r"^gate ([a-z]+)", shell, re.MULTILINE)) | set(re.findall(r"`gate ([a-z]+)", README))
+    named = set(re.findall(r"^gate ([a-z]+)", shell, re.MULTILINE)) | set(
+        re.findall(r"`gate ([a-z]+)", README)
+    )
     assert named <= set(cli.verbs())
 
 
-@pytest.mark.parametrize("page", [p.relative_to(REPOSITORY).as_posix() for p in [REPOSITORY / "README.md", *(REPOSITORY / "docs").glob("*.md")]])
+@pytest.mark.parametrize(
+    "page",
+    [
+        p.relative_to(REPOSITORY).as_posix()
+        for p in [REPOSITORY / "README.md", *(REPOSITORY / "docs").glob("*.md")]
+    ],
+)
 def test_links_lead_somewhere(page: str) -> None:
     text = (REPOSITORY / page).read_text(encoding="utf-8")
     for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text):
