@@ -22,6 +22,7 @@ from gate.model.comparison import (
     MetricChange,
     PageChanges,
     PageMove,
+    Pair,
     QuestionMove,
 )
 from gate.model.frozen import EMPTY
@@ -37,10 +38,6 @@ class Excuse(NamedTuple):
 
     reason: str
     down_to: Mapping[str, float] = EMPTY
-
-
-Pair = tuple[str, str]
-"""(arm, case id)"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,11 @@ from typing import Any
 from gate.commands._load import Project, Suite, read_absent, typed_arm, typed_policy
 from gate.commands._measure import Measured, Workshop, as_case, build
 from gate.commands.compare import incomplete
-from gate.compare import Context, Pair, compare_arm
+from gate.compare import Context, compare_arm
 from gate.corpus.read import read_corpus
 from gate.errors import GateError
 from gate.harness import evaluate
-from gate.model.comparison import DUST, CaseMove
+from gate.model.comparison import DUST, CaseMove, Pair
 from gate.model.fingerprint import shown
 from gate.model.measurement import Measurement
 from gate.model.metric import Metrics

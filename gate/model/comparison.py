@@ -9,6 +9,9 @@ from gate.model.frozen import Frozen
 # A kind has dropped when the sum of its differences is below minus this; anything smaller is float dust.
 DUST = 1e-9
 
+Pair = tuple[str, str]
+"""(arm, case id)"""
+
 
 class PageMove(Frozen):
     """One relevant page of one case: its rank among the pages of the pool before and now, None outside it.

@@ -83,6 +83,11 @@ class Finding(Frozen):
     cases: tuple[str, ...] = ()
 
 
+def banner(code: str, text: str) -> Finding:
+    """A finding that decides nothing and has to be seen."""
+    return Finding(level=Level.BANNER, code=code, text=text)
+
+
 _BY_LEVEL = {
     Level.INVALID: Verdict.INVALID,
     Level.NOT_MEASURED: Verdict.NOT_MEASURED,

@@ -22,6 +22,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "gate.compare",
         "gate.explain",
         "gate.situation",
+        "gate.acceptance",
+        "gate.edits",
         "gate.summary",
         "gate.policies",
     ),

@@ -458,6 +458,15 @@ def test_what_is_no_report(text: str | bytes) -> None:
     assert len(said) < 2000
 
 
+@pytest.mark.parametrize("part", ["{},", "[],", "0,", '{"a":0},', '"",'])
+def test_millions_of_faults_do_not_fill_the_memory(part: str) -> None:
+    start = '{"schema": "retrieval-gate/report/1", "verdict": "pass", "suites": ['
+    text = start + part * (40_000_000 // len(part)) + "0]}"
+    assert "far more values than any run" in refused(packed(report=text))
+    said = refused(packed(report=start + part * 100_000 + "0]}"))
+    assert "the artifact: does not fit the schema. " in said
+
+
 def deep(depth: int) -> Any:
     value: Any = 0
     for _ in range(depth):
@@ -471,20 +480,20 @@ EDITS: dict[str, tuple[Edit, str]] = {
     "a page twice": (lambda s: arm(s)["cases"][0].update(ranked=["a", "a"], at=[1, 2]), "contradicts itself"),
     "positions that do not fit": (lambda s: arm(s)["cases"][0].update(at=[2, 1]), "contradicts itself"),
     "a position beyond the pool": (lambda s: arm(s)["cases"][0].update(ranked=["a"], at=[10**6]), "contradicts itself"),
-    "a position of nothing": (lambda s: arm(s)["cases"][0].update(ranked=["a"], at=[0]), "this version can read"),
+    "a position of nothing": (lambda s: arm(s)["cases"][0].update(ranked=["a"], at=[0]), "does not fit the schema"),
     "another kind of one label": (lambda s: label(s).update(kind="other"), "contradicts itself"),
     "another label": (lambda s: label(s).update(relevant={"news": 1}), "contradicts itself"),
-    "no label": (lambda s: label(s).update(relevant={}), "this version can read"),
+    "no label": (lambda s: label(s).update(relevant={}), "does not fit the schema"),
     "a case left out": (lambda s: s["labels"].pop("q-02"), "contradicts itself"),
     "a row left out": (lambda s: arm(s)["cases"].pop(), "contradicts itself"),
     "a page hash": (lambda s: s["pages"].update(news="0" * 16), "contradicts itself"),
     "a fingerprint": (lambda s: s["versions"].update(qa="@everyone"), "fingerprint that is none"),
-    "a negative score": (lambda s: arm(s)["cases"][0].update(recall=-1.0), "this version can read"),
-    "a text for a number": (lambda s: s.update(k="2"), "this version can read"),
+    "a negative score": (lambda s: arm(s)["cases"][0].update(recall=-1.0), "does not fit the schema"),
+    "a text for a number": (lambda s: s.update(k="2"), "does not fit the schema"),
     "a setting beyond all measure": (lambda s: s.update(k=10**9), "beyond all measure"),
     "a very long number": (lambda s: arm(s)["settings"].update(k1=10**4000), "hundreds of digits"),
-    "a setting that is too deep": (lambda s: arm(s)["settings"].update(k1=deep(900)), "this version can read"),
-    "an unknown key": (lambda s: s.update(template="{{ 1 }}"), "this version can read"),
+    "a setting that is too deep": (lambda s: arm(s)["settings"].update(k1=deep(900)), "does not fit the schema"),
+    "an unknown key": (lambda s: s.update(template="{{ 1 }}"), "does not fit the schema"),
 }  # fmt: skip
 
 
