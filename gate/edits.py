@@ -86,6 +86,10 @@ def _worse(there: ArmMeasurement, here: ArmMeasurement | None, name: str) -> boo
     )
 
 
+def _told(value: object) -> str:
+    return ", ".join(value) if isinstance(value, tuple) else str(value) if value is not None else "none"
+
+
 def edited_rules(run: Run) -> Iterator[Finding]:
     """A banner for each rule of the base that the change's own gate.toml alters."""
     if run.base is None:
@@ -96,6 +100,10 @@ def edited_rules(run: Run) -> Iterator[Finding]:
             "baseline-moved",
             f"this change moves the baseline ({base.baseline} -> {head.baseline}); the base's decides",
         )
+    for key in ("corpus", "reader", "cases", "qa"):
+        was, now = getattr(base, key), getattr(head, key)
+        if was != now:
+            yield banner("inputs-moved", f"this change sets {key} = {_told(now)}; the base has {_told(was)}")
     if head.policy != base.policy:
         yield banner(
             "policy-changed", "this change alters the policy; the base's and the new one are both applied"

@@ -697,3 +697,17 @@ def test_outputs_never_replace_a_file_that_is_no_output(project: Project) -> Non
         assert project.gate("run", "--json", target).code == 2
         assert project.gate("run", "--markdown", target).code == 2
     assert project.files() == before
+
+
+def test_measuring_another_corpus_than_the_base_is_seen(project: Project) -> None:
+    for name in ("errors", "faq", "news", "config", "guide", "api", "install"):
+        project.write(f"frozen/{name}.md", project.read(f"docs/{name}.md"))
+    project.edit("gate.toml", 'corpus = "docs"', 'corpus = "frozen"')
+    break_e101(project)
+    code, suite = project.report("--base", "main")
+    assert code == 0
+    moved = next(f for f in suite["findings"] if f["code"] == "inputs-moved")
+    assert (moved["level"], moved["text"]) == (
+        "banner",
+        "this change sets corpus = frozen; the base has docs",
+    )
