@@ -173,16 +173,16 @@ def _prepare(
 
     write = _Write(project, name, now)
     shown = write.settings.baseline
-    before, recorded, stale = reference_of(project, name, reference)
+    before, recorded, others = reference_of(project, name, reference)
     entries, unexplained = explained(now, before, recorded, reason, project.metrics)
     if unexplained:
         write.problems.append(
             would_lower(shown, unexplained, f'Say why: gate baseline {name} --reason "..."')
         )
         return write
-    if entries or stale or recorded:
-        # Always written anew: an entry whose loss was undone must not excuse a later one.
-        write.entries = entries
+    if entries or recorded:
+        # Written anew: an entry against this very baseline whose loss was undone must not excuse a later one.
+        write.entries = (*entries, *others)
         losses = sum(entry.what == "case" for entry in entries)
         count = f"{losses} accepted loss{'es' if losses != 1 else ''}"
         write.said = f"{'wrote' if write.entries else 'removed'} {path_beside(shown)}: {count}\n"
@@ -289,9 +289,11 @@ def _covered(entry: Entry | None, scores: Mapping[str, float]) -> bool:
 
 def reference_of(
     project: Project, name: str, reference: str | None
-) -> tuple[Measurement | None, tuple[Entry, ...], bool]:
-    """The baseline that lowered cases are told from, the entries already written against it, and whether the file
-    has others, which are stale.
+) -> tuple[Measurement | None, tuple[Entry, ...], tuple[Entry, ...]]:
+    """The baseline that lowered cases are told from, the entries already written against it, and the others.
+
+    The others were written against another baseline, such as the base branch's once a first refresh is committed
+    here. They are kept: only a run against that base can tell whether they still count.
 
     --base, else the commit that is checked out, else the file: a second refresh on one branch must not forget what
     the first one lowered. A file that cannot be read any more is no reference; it is about to be replaced.
@@ -318,4 +320,4 @@ def reference_of(
         entries = accepted.parse(read_text(inside(project.root, beside), beside), beside)
     digest = before.sha256() if before is not None else ""
     valid = tuple(entry for entry in entries if entry.baseline_sha256 == digest)
-    return before, valid, len(valid) < len(entries)
+    return before, valid, tuple(entry for entry in entries if entry not in valid)

@@ -100,3 +100,13 @@ def test_a_broken_accepted_file_does_not_excuse_from_a_reason(project: Project) 
     assert done.code == 2
     assert "baselines/docs.accepted.toml: not TOML" in done.err
     assert project.files() == before
+
+
+def test_a_second_refresh_after_a_commit_keeps_what_the_base_still_needs(project: Project) -> None:
+    project.edit("docs/config.md", "`max_size` is", "It is")
+    project.edit("docs/config.md", "## max_size", "## The largest")
+    assert project.gate("baseline", "--reason", "max_size was renamed").code == 0
+    project.commit("first refresh")
+    assert project.gate("run", "--base", "main").code == 0
+    assert project.gate("baseline").code == 0
+    assert project.gate("run", "--base", "main").code == 0
