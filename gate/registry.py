@@ -16,10 +16,11 @@ from typing import Any
 
 from gate.errors import InputError, Problem, did_you_mean
 
-FOLDERS = ("arms", "chunkers", "metrics", "policies", "readers")
+FOLDERS = ("arms", "chunkers", "embedders", "metrics", "policies", "readers")
 _PACKAGES = {
     "arms": "gate.arms",
     "chunkers": "gate.corpus.chunkers",
+    "embedders": "gate.embedders",
     "metrics": "gate.metrics",
     "policies": "gate.policies",
     "readers": "gate.corpus.readers",
@@ -53,6 +54,7 @@ def load(folder: str, name: str, where: str, root: Path | None = None) -> Any:
 _SINGULAR = {
     "arms": "arm type",
     "chunkers": "chunker",
+    "embedders": "embedder",
     "metrics": "metric",
     "policies": "policy rule",
     "readers": "reader",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,10 +17,11 @@ from gate.harness import Rows, evaluate
 from gate.model.case import Case, QaCase
 from gate.model.fingerprint import case_key, cases_version, corpus_version, label_digest, qa_version
 from gate.model.frozen import EMPTY
+from gate.model.grants import EVERYTHING, Grants, origin
 from gate.model.measurement import ArmMeasurement, Label, Meaning, Measurement
 from gate.model.metric import Metrics
 from gate.model.page import Chunk, Corpus
-from gate.model.ranking import Arm
+from gate.model.ranking import Arm, SecretRefusedError
 
 Progress = Callable[[], None]
 
@@ -32,6 +34,7 @@ class Workshop:
     settings: Mapping[str, Any]
     where: str
     root: Path | None = None
+    grants: Grants = EVERYTHING
     _chunks: dict[str, tuple[Chunk, ...]] = field(default_factory=dict)
     _arms: dict[str, Arm] = field(default_factory=dict)
     _building: list[str] = field(default_factory=list)
@@ -72,6 +75,16 @@ class Workshop:
         self._arms[name] = built
         return built
 
+    def secret(self, name: str, url: str) -> str | None:
+        """As `gate.model.ranking.Materials.secret`."""
+        value = os.environ.get(name)
+        if value is None or self.grants.allow(name, url):
+            return value
+        raise SecretRefusedError(
+            f"{name} is not sent to {origin(url) or url}: the base's gate.toml does not send it there. "
+            "Merge a change that names this address first, or name it in the Action's inputs."
+        )
+
     def close(self) -> None:
         """Let every arm that has something to end, such as a process, end it."""
         for arm in self._arms.values():
@@ -102,6 +115,15 @@ def build(workshop: Workshop, name: str) -> Arm:
         raise
     except Exception as fault:  # the user's packages and services may raise anything
         return Broken(f"{type(fault).__name__}: {' '.join(str(fault).split())}")
+
+
+def prepare(arm: Arm, cases: Sequence[Case], questions: Sequence[QaCase], pool: int) -> None:
+    """Tell the arm every query it will be asked, each once, where it wants to know."""
+    told = getattr(arm, "prepare", None)
+    if told is not None:
+        asked = [case.query for case in cases]
+        asked += [question.question for question in questions if question.citations]
+        told(list(dict.fromkeys(asked)), pool)
 
 
 def label(case: Case) -> Label:
@@ -150,6 +172,7 @@ def measure(
     unknown_pages = {}
     for name, settings in workshop.settings.items():
         arm = build(workshop, name)
+        prepare(arm, [*cases, *(as_case(n, kept) for n, kept in old.items())], questions or (), meaning.pool)
         rows = evaluate(arm, cases, meaning, metrics, progress)
         old_rows = evaluate(arm, [as_case(n, kept) for n, kept in old.items()], meaning, metrics, progress)
         diagnosis = diagnose(arm, questions or (), meaning, progress)

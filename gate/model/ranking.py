@@ -40,7 +40,11 @@ class Ranking:
 class Arm(Protocol):
     """A retriever under test. Called with a query and how many hits to return; best hit first.
 
-    Whatever it raises makes that case *not measured*; an empty answer is an answer.
+    Whatever it raises makes that case *not measured*; an empty answer is an answer. An arm may have more:
+    `prepare(queries, pool)` is told every query of a run before the first is asked, so that it can ask a service
+    in batches; what goes wrong there is raised later, by `search`, for the queries it concerns. `close()` ends what it
+    started. `tokens(query)` is what it reads in a query. `unknown` counts pages that it named and the corpus does not
+    have. `spent` is a gate.model.cost.Spent. `tolerance` is the difference of two scores that means nothing (0.0).
     """
 
     def search(self, query: str, pool: int) -> Sequence[Hit]: ...
@@ -56,6 +60,17 @@ class Materials(Protocol):
     def arm(self, name: str) -> Arm:
         """Another arm of the suite, built. A cycle or an unknown name is an InputError."""
         ...
+
+    def secret(self, name: str, url: str) -> str | None:
+        """The environment variable `name`, to be sent to `url`; None where it is unset.
+
+        SecretRefusedError where the base does not send it there (gate.model.grants).
+        """
+        ...
+
+
+class SecretRefusedError(RuntimeError):
+    """A secret was asked for an origin to which the base does not send it."""
 
 
 def rank_pages(hits: Sequence[Hit], pool: int | None = None) -> Ranking:
