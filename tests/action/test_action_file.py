@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
+import io
 import re
+import textwrap
+import zipfile
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from action.job import ACTION, STAND_INS, pins
+from action.edits import break_e101
+from action.job import ACTION, READ_ONLY, STAND_INS, Site, pins
 from small_project import REPOSITORY
 
+from gate import __version__
+from gate.commands.init import ACTION as NAME_OF_ACTION
 from gate.github.comment import When
 from gate.github.event import Mode
-from gate.github.inputs import Inputs
+from gate.github.inputs import Inputs, read_inputs
 from gate.model.verdict import Exit, Verdict
+from gate.report import render
 
 yaml = pytest.importorskip(
     "ruamel.yaml", reason="check-jsonschema, which brings a YAML reader, is not installed"
 )
 TEXT = ACTION.read_text(encoding="utf-8")
-DOCS = REPOSITORY / "docs" / "action.md"
+PAGES = {
+    path.relative_to(REPOSITORY).as_posix(): path.read_text(encoding="utf-8")
+    for path in [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
+}
+ACTION_NOW = f"{NAME_OF_ACTION}@v{__version__}"
 CODE = "\n".join(path.read_text(encoding="utf-8") for path in sorted((REPOSITORY / "gate").rglob("*.py")))
 READER = (REPOSITORY / "gate" / "github" / "inputs.py").read_text(encoding="utf-8")
 # In no environment: it chooses what is installed.
@@ -95,11 +107,152 @@ def test_every_step_output_that_action_yml_reads_is_set() -> None:
         assert f'outputs.set("{output}"' in CODE or f"{output}=" in script, (step, output)
 
 
-@pytest.mark.parametrize("what", [*FILE["inputs"], *FILE["outputs"]])
-def test_every_input_and_output_is_documented(what: str) -> None:
-    if not DOCS.exists():
-        pytest.skip("docs/action.md is not there yet")
-    assert f"`{what}`" in DOCS.read_text(encoding="utf-8")
+@pytest.mark.parametrize("what", FILE["inputs"])
+def test_every_input_is_documented_with_its_default(what: str) -> None:
+    (row,) = rows_of(what, section("Inputs"))
+    default = str(FILE["inputs"][what]["default"])
+    if default and not default.startswith("${{"):
+        assert row[1] == f"`{default}`"
+
+
+@pytest.mark.parametrize("what", FILE["outputs"])
+def test_every_output_is_documented(what: str) -> None:
+    assert len(rows_of(what, section("Outputs"))) == 1
+
+
+def test_no_input_and_no_output_is_documented_that_is_not_there() -> None:
+    for title, known in (("Inputs", FILE["inputs"]), ("Outputs", FILE["outputs"])):
+        assert set(re.findall(r"^\| `([^`]+)`", section(title), re.MULTILINE)) == set(known)
+
+
+def test_values_and_modes_are_documented() -> None:
+    ((*_, comment),) = rows_of("comment", section("Inputs"))
+    assert all(f"`{when}`" in comment for when in When)
+    ((*_, verdict),) = rows_of("verdict", section("Outputs"))
+    assert all(f"`{one}`" in verdict for one in Verdict)
+    assert set(re.findall(r"^\| `(\w+)` \|", section("Modes"), re.MULTILINE)) == set(Mode)
+
+
+def section(title: str) -> str:
+    return re.split(r"^## ", PAGES["docs/action.md"].partition(f"\n## {title}\n")[2], flags=re.MULTILINE)[0]
+
+
+def rows_of(name: str, text: str) -> list[list[str]]:
+    lines = [line for line in text.splitlines() if line.startswith(f"| `{name}` |")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def examples(page: str) -> list[Any]:
+    """The YAML blocks of a page, parsed."""
+    found = re.findall(r"^( *)```yaml\n(.*?)^\1```$", PAGES[page], re.DOTALL | re.MULTILINE)
+    return [read(textwrap.dedent(text)) for _, text in found]
+
+
+def uses(node: Any) -> Iterator[dict[str, Any]]:
+    """Every step in a piece of a workflow that uses this action."""
+    if isinstance(node, dict):
+        if str(node.get("uses", "")).startswith(f"{NAME_OF_ACTION}@"):
+            yield node
+        node = list(node.values())
+    if isinstance(node, list):
+        for part in node:
+            yield from uses(part)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_examples_use_inputs_that_are_there(page: str) -> None:
+    for example in examples(page):
+        part = isinstance(example, dict) and set(example) == {"with"}
+        for step in uses({"uses": ACTION_NOW, **example} if part else example):
+            assert step["uses"] == ACTION_NOW
+            given = step.get("with", {})
+            assert set(given) <= set(FILE["inputs"]), page
+            read_inputs(
+                {variable(name): str(value) for name, value in given.items() if "${{" not in str(value)}
+            )
+
+
+def test_the_workflow_of_the_readme_is_that_of_the_set_up() -> None:
+    assert examples("README.md")[0] == examples("docs/action.md")[0]
+
+
+def test_the_workflow_of_the_readme_runs(site: Site) -> None:
+    break_e101(site.project)
+    site.push()
+    number = site.open_pull()
+    (text,) = re.findall(r"```yaml\n(.*?)```", PAGES["README.md"], re.DOTALL)
+    ran = site.run_pull(number, text=text)
+    assert (ran.job, ran.exit_code) == ("failure", 1)
+    assert "### ❌ regression" in site.comment(number)
+
+
+def test_the_workflow_for_forks_comments(site: Site) -> None:
+    fork = site.github.fork(site.repository, "mallory")
+    break_e101(site.project)
+    head = site.push(to=fork.git.path)
+    number = site.open_pull("mallory:change", user="mallory")
+    measured = site.run_pull(number, token=READ_ONLY, actor="mallory")
+    ended = site.github.add_run(
+        site.repository, head_branch="change", head_sha=head, head_repository=fork, actor="mallory"
+    )
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as opened:
+        opened.write(measured.artifact() / "report.json", "report.json")
+    site.github.add_artifact(ended, measured.artifact().name, packed.getvalue())
+    token = "ghs_the_token_for_forks"
+    granted = scaffolded("gate-comment.yml", "comment")
+    site.github.add_token(token, permissions={key.replace("-", "_"): value for key, value in granted.items()})
+    (text,) = re.findall(r"```yaml\n(.*?)```", PAGES["docs/forks.md"], re.DOTALL)
+    told = {
+        "id": ended.id, "event": ended.event, "path": ended.path, "head_sha": head, "head_branch": "change",
+        "head_repository": {"full_name": fork.full_name, "owner": {"login": fork.owner}},
+        "actor": {"login": ended.actor},
+    }  # fmt: skip
+    main = site.project.git("rev-parse", "main").strip()
+    payload = {"action": "completed", "workflow_run": told, **site.repository_event()}
+    ran = site.run("workflow_run", payload, ref="refs/heads/main", sha=main, token=token, text=text)
+    assert (ran.job, ran.exit_code, ran.annotations) == ("success", 0, [])
+    assert "measured by the fork's own run, not verified" in site.comment(number)
+    assert "### ❌ regression" in site.comment(number)
+
+
+@pytest.mark.parametrize("page", ["docs/action.md", "docs/forks.md"])
+def test_the_permissions_in_the_docs_are_those_of_the_scaffold(page: str) -> None:
+    for example in examples(page):
+        for name, job in (example.get("jobs", {}) if isinstance(example, dict) else {}).items():
+            said = {**example["permissions"], **job.get("permissions", {})}
+            assert said == scaffolded(FILE_OF_JOB[name], name)
+
+
+def test_the_table_of_permissions_is_that_of_the_scaffold() -> None:
+    table: dict[tuple[str, str], dict[str, str]] = {}
+    place = ("", "")
+    for line in section("Permissions").splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if len(cells) != 3 or not cells[1].startswith("`"):
+            continue
+        if cells[0]:
+            file, job = cells[0].split(", ")
+            place = (file.strip("`"), job)
+        key, value = cells[1].strip("`").split(": ")
+        table.setdefault(place, {})[key] = value
+    files = {
+        "gate.yml": ["gate"],
+        "gate-comment.yml": ["comment"],
+        "baseline-refresh.yml": ["measure", "propose"],
+    }
+    assert table == {(file, job): scaffolded(file, job) for file, jobs in files.items() for job in jobs}
+
+
+FILE_OF_JOB = {"gate": "gate.yml", "comment": "gate-comment.yml"}
+
+
+def scaffolded(file: str, job: str) -> dict[str, str]:
+    """The permissions of a job that `gate init` writes; this repository's own workflows have the same."""
+    values = {"action": NAME_OF_ACTION, "version": __version__, "branch": '"main"', "folder": ""}
+    found: dict[str, str] = read(render.scaffold(f"{file}.j2", values))["jobs"][job]["permissions"]
+    assert found == read((REPOSITORY / ".github" / "workflows" / file).read_text(encoding="utf-8"))["jobs"][job]["permissions"]  # fmt: skip
+    return found
 
 
 def test_descriptions_name_every_value() -> None:
@@ -170,11 +323,11 @@ def test_every_step_that_runs_the_gate_binds_what_it_reads() -> None:
 
 def test_third_party_actions_are_pinned_alike_everywhere_and_have_a_stand_in() -> None:
     seen: dict[str, set[tuple[str, str]]] = {}
-    places = [ACTION, *sorted((REPOSITORY / ".github").rglob("*.yml")), *sorted((REPOSITORY / "templates" / "init").rglob("*.yml.j2"))]  # fmt: skip
+    places = [ACTION, *sorted((REPOSITORY / ".github").rglob("*.yml")), *sorted((REPOSITORY / "templates" / "init").rglob("*.yml.j2")), *map(REPOSITORY.joinpath, PAGES)]  # fmt: skip
     for place in places:
         for line in place.read_text(encoding="utf-8").splitlines():
             found = re.search(r"uses:\s*([\w.-]+/[\w.-]+)[\w./-]*@(\S+)\s*(?:#\s*(\S+))?", line)
-            if found is None or "{{ action }}" in line:
+            if found is None or "{{ action }}" in line or found[1] == NAME_OF_ACTION:
                 continue
             name, ref, version = found.groups()
             assert re.fullmatch(r"[0-9a-f]{40}", ref), f"{place.name}: {line.strip()}"
