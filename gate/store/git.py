@@ -165,6 +165,28 @@ def parents(folder: Path, commit: str) -> list[str]:
     return done.stdout.decode().split()[1:] if done.returncode == 0 else []
 
 
+class Version(NamedTuple):
+    """A commit that changed a file: its full id, its date (`YYYY-MM-DD`, the committer's) and its first line."""
+
+    commit: str
+    date: str
+    subject: str
+
+
+def versions(base: Base, path: str, limit: int) -> list[Version]:
+    """The newest `limit` commits of the base's first-parent line that changed `path`, newest first.
+
+    The first parents are what the branch itself went through: a merge stands for all that it brought.
+    """
+    inside = base.inside(path)
+    if inside is None:
+        return []
+    shape = f"--max-count={limit}", "--first-parent", "--date=short", "--format=%H%x00%cd%x00%s", "-z"
+    done = _git(base.top, "log", *shape, "--diff-merges=first-parent", base.commit, "--", inside)
+    fields = done.stdout.decode("utf-8", "replace").split("\0")
+    return [Version(*one) for one in zip(fields[0::3], fields[1::3], fields[2::3], strict=False)]
+
+
 def merge_base(folder: Path, one: str, other: str) -> str | None:
     """The best common ancestor of two commits, None where this checkout does not reach it."""
     done = _git(folder, "merge-base", "--end-of-options", one, other, check=False)

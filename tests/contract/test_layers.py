@@ -21,6 +21,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "gate.diagnosis",
         "gate.compare",
         "gate.explain",
+        "gate.history",
         "gate.situation",
         "gate.acceptance",
         "gate.edits",
