@@ -128,10 +128,11 @@ def compare_arm(
     first = whole.metrics[context.metrics[0]] if ids else None
     moves = [_move(arm, name, now.rows[name], before.rows[name], labels[name], context) for name in ids]
     lost = [move for move in moves if any(_difference(pair) < -DUST for pair in move.scores.values())]
+    fallen = {move.id for move in lost}
     won = [
         move
         for move in moves
-        if move not in lost and any(_difference(pair) > DUST for pair in move.scores.values())
+        if move.id not in fallen and any(_difference(pair) > DUST for pair in move.scores.values())
     ]
     return ArmComparison(
         n=whole.n,

@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Mapping
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,12 +33,15 @@ def emit(text: str) -> None:
 
 def check_targets(args: argparse.Namespace) -> None:
     """Refuse before measuring what could not be written after it."""
-    targets = {flag: target for flag in ("json", "markdown") if (target := getattr(args, flag, None))}
-    if len(targets) == 2 and len({os.path.normpath(target) for target in targets.values()}) == 1:
-        what = "both want standard output" if "-" in targets.values() else "both want the same file"
-        raise InputError(
-            Problem(f"--json, --markdown {targets['json']}", what, "Give each a file of its own.")
-        )
+    targets = {flag: target for flag in ("json", "markdown", "html") if (target := getattr(args, flag, None))}
+    for one, other in combinations(targets, 2):
+        if os.path.normpath(targets[one]) == os.path.normpath(targets[other]):
+            what = "both want standard output" if targets[one] == "-" else "both want the same file"
+            raise InputError(
+                Problem(f"--{one}, --{other} {targets[one]}", what, "Give each a file of its own.")
+            )
+    if targets.get("html") == "-":
+        raise InputError(Problem("--html -", "a page does not go to standard output", "Name a file."))
     folder = getattr(args, "trec", None)
     if folder and Path(folder).exists() and not Path(folder).is_dir():
         raise InputError(Problem(f"--trec {folder}", "is a file", "Name a folder."))
@@ -76,6 +80,7 @@ _STARTS = (
     '{\n "problems": ',
     '{\n "suites": ',
     '{\n "suite": ',
+    '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta http-equiv="Content-Security-Policy"',
 )
 
 

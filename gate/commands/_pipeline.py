@@ -31,6 +31,7 @@ class Outcome:
     suites: dict[str, Suite] = field(default_factory=dict)
     workshops: dict[str, Workshop] = field(default_factory=dict)
     measured: dict[str, Measured] = field(default_factory=dict)
+    against: dict[str, Measurement] = field(default_factory=dict)
 
 
 def load_all(project: Project, args: argparse.Namespace) -> tuple[dict[str, Suite], list[str]]:
@@ -78,7 +79,7 @@ def execute(args: argparse.Namespace) -> Outcome:
     order = select_suites(project, wanted_suites(args))
     report = whole_report([reports[name] for name in order if name in reports])
     report = report.model_copy(update={"environment": environment()})
-    return Outcome(project, report, suites, workshops, outcome_measured)
+    return Outcome(project, report, suites, workshops, outcome_measured, against)
 
 
 def read_against(

@@ -17,7 +17,7 @@ examples:
   gate run --base origin/main           as a pull request is judged: the base's baseline, under its rules
   gate run --sweep 1,3,5,10             the same cases at several k
   gate run --split dev --no-baseline    tune on the dev split; nothing is judged
-  gate run --json report.json --markdown comment.md
+  gate run --json report.json --markdown comment.md --html report.html
 
 exit codes: 0 pass, partial or unjudged; 1 regression; 2 invalid input; 3 not measured
 """
@@ -27,6 +27,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _flags.add_measuring(parser)
     parser.add_argument(
         "--sweep", metavar="K,K,...", type=ks, default=(), help="also show every metric at these k"
+    )
+    parser.add_argument(
+        "--html", metavar="FILE", default=None, help="write the report as one HTML page that needs no network"
     )
     parser.add_argument(
         "--trec", metavar="FOLDER", default=None, help="write TREC runs and qrels into this folder"
@@ -55,6 +58,10 @@ def run(args: argparse.Namespace) -> int:
     outcome = execute(args)
     with overrides(outcome.project, outcome.suites) as folders:
         _output.write(args, outcome.report, folders)
+    if args.html:
+        from gate.commands._html import write_page
+
+        write_page(args.html, outcome, outcome.against)
     if args.json and args.json != "-":
         write_candidates(args.json, outcome)
     if args.trec:

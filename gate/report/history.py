@@ -60,7 +60,9 @@ def lines(history: History) -> Iterator[str]:
 
 def _table(entries: Sequence[Entry]) -> Iterator[str]:
     rows = []
-    order = [(arm, kind) for entry in reversed(entries) for arm, kinds in entry.points.items() for kind in kinds]
+    order = [
+        (arm, kind) for entry in reversed(entries) for arm, kinds in entry.points.items() for kind in kinds
+    ]
     for arm, kind in dict.fromkeys(order):
         found = [entry.points.get(arm, {}).get(kind) for entry in entries]
         means = [point.mean for point in found if point is not None]
