@@ -19,10 +19,14 @@ CONTEXT_RECALL = "context_recall"
 
 
 class Rows(NamedTuple):
-    """What one arm did on a list of cases: rows and failures by case id, in case order; together they are all."""
+    """What one arm did on a list of cases: rows and failures by case id, in case order; together they are all.
+
+    `tied`: the cases where a tie decides which page is the last of the top k, see `decided_by_a_tie`.
+    """
 
     rows: Mapping[str, Row]
     failed: Mapping[str, str] = EMPTY
+    tied: tuple[str, ...] = ()
 
 
 def score_row(ranking: Ranking, grades: Mapping[str, int], meaning: Meaning, metrics: Metrics) -> Row:
@@ -46,23 +50,45 @@ def evaluate(
     """
     rows: dict[str, Row] = {}
     failed: dict[str, str] = {}
+    tied: list[str] = []
+    tolerance = float(getattr(arm, "tolerance", 0.0))
     for case in cases:
-        ranking = ask(arm, case.query, meaning.pool)
-        if isinstance(ranking, str):
-            failed[case.id] = ranking
+        hits = _hits(arm, case.query, meaning.pool)
+        if isinstance(hits, str):
+            failed[case.id] = hits
         else:
+            ranking = rank_pages(hits, meaning.pool)
             rows[case.id] = score_row(ranking, case.grades, meaning, metrics)
+            if decided_by_a_tie(hits, ranking, meaning.k, tolerance):
+                tied.append(case.id)
         progress()
-    return Rows(rows, failed)
+    return Rows(rows, failed, tuple(tied))
 
 
 def ask(arm: Arm, query: str, pool: int) -> Ranking | str:
-    """The page ranking of one query, or why there is none. The one place where a retriever's fault is caught."""
+    """The page ranking of one query, or why there is none."""
+    hits = _hits(arm, query, pool)
+    return hits if isinstance(hits, str) else rank_pages(hits, pool)
+
+
+def _hits(arm: Arm, query: str, pool: int) -> Sequence[Hit] | str:
+    """The one place where a retriever's fault is caught."""
     try:
-        return rank_pages(check_hits(arm.search(query, pool)), pool)
+        return check_hits(arm.search(query, pool))
     except Exception as fault:
         reason = " ".join(str(fault).split())
         return f"{type(fault).__name__}: {reason}" if reason else type(fault).__name__
+
+
+def decided_by_a_tie(hits: Sequence[Hit], ranking: Ranking, k: int, tolerance: float = 0.0) -> bool:
+    """Whether the pages k and k + 1 have scores that say nothing about which of them is the better one.
+
+    The score of a page is that of its best hit; scores that differ by at most `tolerance` are equal.
+    """
+    if len(ranking.pages) <= k:
+        return False
+    last, next_one = (hits[position - 1].score for position in ranking.at[k - 1 : k + 1])
+    return abs(last - next_one) <= tolerance
 
 
 def check_hits(hits: object) -> Sequence[Hit]:

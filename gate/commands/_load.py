@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from gate import registry
+from gate.commands._measure import legs
 from gate.corpus.read import cut, read_corpus
 from gate.errors import InputError, Problem, did_you_mean, raise_all
 from gate.model.accepted import Entry
 from gate.model.case import QaCase
+from gate.model.frozen import EMPTY
 from gate.model.measurement import Measurement
 from gate.model.metric import Metrics
 from gate.model.page import Corpus
@@ -64,7 +66,10 @@ class Project(NamedTuple):
 
 
 class Suite(NamedTuple):
-    """One suite, loaded. `settings` are the change's own with the base's flags for arms that the base has."""
+    """One suite, loaded. `settings` are the change's own with the base's flags for arms that the base has.
+
+    `arms`: those to measure; `others`: the typed settings of those that were left out, since an arm may ask them.
+    """
 
     name: str
     settings: SuiteSettings
@@ -75,6 +80,7 @@ class Suite(NamedTuple):
     head: Side
     base: Side | None
     left_out: tuple[str, ...] = ()
+    others: Mapping[str, Any] = EMPTY
 
     @property
     def trusted(self) -> Measurement | None:
@@ -182,6 +188,7 @@ def load_suite(project: Project, name: str, args: argparse.Namespace) -> Suite:
         head=head_side,
         base=base_side,
         left_out=left_out,
+        others={arm: settings for arm, settings in arms.items() if arm in left_out},
     )
 
 
@@ -265,7 +272,48 @@ def _typed_arms(project: Project, suite: SuiteSettings, where: str, problems: Pr
         found[name] = typed
         if (chunker := getattr(typed, "chunker", None)) is not None:
             problems.attempt(partial(cut, _NO_PAGES, chunker, place, project.root))
+    for name, typed in found.items():
+        place = f"{where.removesuffix(']')}.arms.{name}]"
+        module = registry.load("arms", typed.type, place, project.root)
+        problems.found += leg_problems(name, found, suite.arms, where, place, project.root)
+        named = module.paths(typed) if hasattr(module, "paths") else ()
+        sound = [problems.attempt(partial(inside, project.root, path)) for path in named]
+        if hasattr(module, "problems") and None not in sound:  # it may read what the paths name
+            problems.found += module.problems(typed, place, project.root)
     return found
+
+
+def leg_problems(
+    name: str, arms: Mapping[str, Any], known: Mapping[str, Any], where: str, place: str, root: Path | None
+) -> list[Problem]:
+    """What is wrong with the arms that the arm `name` asks: one that is not there, itself, or a circle."""
+    found = []
+    asks = {arm: legs(registry.load("arms", typed.type, place, root), typed) for arm, typed in arms.items()}
+    for leg in dict.fromkeys(asks[name]):
+        if leg not in known:
+            others = [other for other in known if other != name]
+            found.append(Problem(place, f"no such arm ({leg!r})", did_you_mean(leg, others)))
+    circle = _circle(name, asks)
+    if circle == (name,):
+        found.append(Problem(place, f"asks itself ({name!r})", "Name other arms."))
+    elif circle and name == min(circle):  # once per circle, not once per arm in it
+        told = " -> ".join([*circle, name])
+        found.append(Problem(where, f"arms need each other ({told})", "Break the circle."))
+    return found
+
+
+def _circle(name: str, asks: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """The shortest way from `name` over the arms it asks back to itself, without the return; () where there is none."""
+    ways: list[tuple[str, ...]] = [(name,)]
+    seen: set[str] = set()
+    for way in ways:
+        for leg in asks.get(way[-1], ()):
+            if leg == name:
+                return way
+            if leg not in seen:
+                seen.add(leg)
+                ways.append((*way, leg))
+    return ()
 
 
 _NO_PAGES = Corpus((), "page")

@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gate import registry
-from gate.corpus.read import cut
+from gate.arms._remembered import Remembered
+from gate.corpus.read import chunker_key, cut
 from gate.diagnosis import Diagnosis, diagnose
 from gate.errors import GateError, InputError, Problem, did_you_mean
 from gate.harness import Rows, evaluate
 from gate.model.case import Case, QaCase
+from gate.model.cost import Spent
 from gate.model.fingerprint import case_key, cases_version, corpus_version, label_digest, qa_version
 from gate.model.frozen import EMPTY
 from gate.model.grants import EVERYTHING, Grants, origin
@@ -28,15 +30,22 @@ Progress = Callable[[], None]
 
 @dataclass(slots=True)
 class Workshop:
-    """Builds the arms of one suite; chunks and legs are made once and shared (gate.model.ranking.Materials)."""
+    """Builds the arms of one suite; chunks and legs are made once and shared (gate.model.ranking.Materials).
+
+    `settings`: the arms to measure. `others`: arms of the suite that are only built where one of these asks them.
+    `case_ids`: the ids of the cases and questions that ask a query, for arms that know their answers by id.
+    """
 
     corpus: Corpus
     settings: Mapping[str, Any]
     where: str
     root: Path | None = None
     grants: Grants = EVERYTHING
+    others: Mapping[str, Any] = field(default_factory=dict)
+    case_ids: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     _chunks: dict[str, tuple[Chunk, ...]] = field(default_factory=dict)
     _arms: dict[str, Arm] = field(default_factory=dict)
+    _faults: dict[str, Exception] = field(default_factory=dict)
     _building: list[str] = field(default_factory=list)
 
     @property
@@ -53,10 +62,11 @@ class Workshop:
     def arm(self, name: str) -> Arm:
         if name in self._arms:
             return self._arms[name]
-        if name not in self.settings:
-            raise InputError(
-                Problem(self.place, f"no such arm ({name!r})", did_you_mean(name, self.settings))
-            )
+        if name in self._faults:
+            raise self._faults[name]
+        known = self._known
+        if name not in known:
+            raise InputError(Problem(self.place, f"no such arm ({name!r})", did_you_mean(name, known)))
         if name in self._building:
             raise InputError(
                 Problem(
@@ -67,13 +77,37 @@ class Workshop:
             )
         self._building.append(name)
         try:
-            settings = self.settings[name]
-            module = registry.load("arms", settings.type, self.where, self.root)
-            built: Arm = module.build(self, settings)
+            built: Arm = self._module(name).build(self, known[name])
+        except GateError:
+            raise
+        except Exception as fault:
+            self._faults[name] = fault
+            raise
         finally:
             self._building.pop()
-        self._arms[name] = built
-        return built
+        self._arms[name] = Remembered(built) if name in self._legs else built
+        return self._arms[name]
+
+    def cut_of(self, name: str) -> str | None:
+        """As `gate.model.ranking.Materials.cut_of`."""
+        settings = self._known[name]
+        if "chunker" in type(settings).model_fields:
+            return chunker_key(self.corpus, settings.chunker, self.place, self.root)
+        over = {self.cut_of(leg) for leg in legs(self._module(name), settings)}
+        fuses_pages = getattr(settings, "unit", None) == "page"
+        return over.pop() if len(over) == 1 and not fuses_pages else None
+
+    @property
+    def _known(self) -> Mapping[str, Any]:
+        return {**self.others, **self.settings}
+
+    @property
+    def _legs(self) -> set[str]:
+        """The arms that others ask."""
+        return {leg for name, settings in self._known.items() for leg in legs(self._module(name), settings)}
+
+    def _module(self, name: str) -> Any:
+        return registry.load("arms", self._known[name].type, self.where, self.root)
 
     def secret(self, name: str, url: str) -> str | None:
         """As `gate.model.ranking.Materials.secret`."""
@@ -107,6 +141,12 @@ class BuildError(RuntimeError):
     """The arm could not be built."""
 
 
+def legs(module: Any, settings: Any) -> tuple[str, ...]:
+    """The other arms that an arm asks, as its file tells: `legs(settings)`, where it has that."""
+    told = getattr(module, "legs", None)
+    return tuple(told(settings)) if callable(told) else ()
+
+
 def build(workshop: Workshop, name: str) -> Arm:
     """The arm, or one that fails every query. A wrong setting is still an input error."""
     try:
@@ -117,13 +157,28 @@ def build(workshop: Workshop, name: str) -> Arm:
         return Broken(f"{type(fault).__name__}: {' '.join(str(fault).split())}")
 
 
-def prepare(arm: Arm, cases: Sequence[Case], questions: Sequence[QaCase], pool: int) -> None:
-    """Tell the arm every query it will be asked, each once, where it wants to know."""
+def prepare(arm: Arm, cases: Sequence[Case], questions: Sequence[QaCase], pool: int) -> Arm:
+    """Tell the arm every query it will be asked, each once, where it wants to know; the arm to ask from now on."""
     told = getattr(arm, "prepare", None)
-    if told is not None:
-        asked = [case.query for case in cases]
-        asked += [question.question for question in questions if question.citations]
+    if told is None:
+        return arm
+    asked = [case.query for case in cases]
+    asked += [question.question for question in questions if question.citations]
+    try:
         told(list(dict.fromkeys(asked)), pool)
+    except GateError:
+        raise
+    except Exception as fault:  # it should have waited for `search`; it fails every query all the same
+        return Broken(f"{type(fault).__name__}: {' '.join(str(fault).split())}")
+    return arm
+
+
+def ids_by_query(cases: Iterable[Case], questions: Iterable[QaCase]) -> dict[str, tuple[str, ...]]:
+    """Query text -> the ids of what asks it."""
+    found: dict[str, dict[str, None]] = {}
+    for query, name in [*((c.query, c.id) for c in cases), *((q.question, q.id) for q in questions)]:
+        found.setdefault(query, {})[name] = None
+    return {query: tuple(names) for query, names in found.items()}
 
 
 def label(case: Case) -> Label:
@@ -139,13 +194,19 @@ def as_case(name: str, kept: Label) -> Case:
 
 
 class Measured(NamedTuple):
-    """The change's own cases, and the base's where they differ (the same object where they do not)."""
+    """The change's own cases, and the base's where they differ (the same object where they do not).
+
+    By arm: `without_tokens` and `tied` (`gate.harness.Rows`) are cases, `unknown_pages` names that the corpus lacks,
+    `spent` what was used of a service.
+    """
 
     now: Measurement
     on_base: Measurement | None
     unanswerable: int
     without_tokens: Mapping[str, tuple[str, ...]] = EMPTY
     unknown_pages: Mapping[str, tuple[str, ...]] = EMPTY
+    tied: Mapping[str, tuple[str, ...]] = EMPTY
+    spent: Mapping[str, Spent] = EMPTY
 
 
 def measure(
@@ -170,11 +231,14 @@ def measure(
     unanswerable = 0
     without_tokens = {}
     unknown_pages = {}
+    tied = {}
+    spent = {}
+    old_cases = [as_case(name, kept) for name, kept in old.items()]
+    workshop.case_ids = ids_by_query([*cases, *old_cases], questions or ())
     for name, settings in workshop.settings.items():
-        arm = build(workshop, name)
-        prepare(arm, [*cases, *(as_case(n, kept) for n, kept in old.items())], questions or (), meaning.pool)
+        arm = prepare(build(workshop, name), [*cases, *old_cases], questions or (), meaning.pool)
         rows = evaluate(arm, cases, meaning, metrics, progress)
-        old_rows = evaluate(arm, [as_case(n, kept) for n, kept in old.items()], meaning, metrics, progress)
+        old_rows = evaluate(arm, old_cases, meaning, metrics, progress)
         diagnosis = diagnose(arm, questions or (), meaning, progress)
         unanswerable = diagnosis.unanswerable
         tokens = getattr(arm, "tokens", None)
@@ -182,6 +246,10 @@ def measure(
             without_tokens[name] = empty
         if unknown := tuple(sorted(getattr(arm, "unknown", ()))):
             unknown_pages[name] = unknown
+        if rows.tied:
+            tied[name] = rows.tied
+        if isinstance(used := getattr(arm, "spent", None), Spent):
+            spent[name] = used
         arms[name] = _arm(settings, workshop.corpus, rows, diagnosis)
         if trusted is not None:
             over_base[name] = _arm(settings, workshop.corpus, _over(trusted.cases, rows, old_rows), diagnosis)
@@ -202,7 +270,7 @@ def measure(
             on_base = now.model_copy(
                 update={"cases": trusted.cases, "cases_version": trusted.cases_version, "arms": over_base}
             )
-    return Measured(now, on_base, unanswerable, without_tokens, unknown_pages)
+    return Measured(now, on_base, unanswerable, without_tokens, unknown_pages, tied, spent)
 
 
 def _over(names: Iterable[str], rows: Rows, old: Rows) -> Rows:

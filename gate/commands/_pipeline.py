@@ -59,7 +59,8 @@ def execute(args: argparse.Namespace) -> Outcome:
     reports: dict[str, SuiteReport] = {}
     against = read_against(project, suites, args)
     for name, suite in suites.items():
-        workshop = Workshop(suite.corpus, suite.arms, f"{project.config.shown} [suite.{name}]", project.root)
+        where = f"{project.config.shown} [suite.{name}]"
+        workshop = Workshop(suite.corpus, suite.arms, where, project.root, others=suite.others)
         total = len(suite.arms) * (len(suite.cases.cases) + len(suite.questions or ()))
         with closing(workshop), Progress(name, total) as progress:
             measured = measure(

@@ -78,10 +78,15 @@ def run(args: argparse.Namespace) -> int:
 
 def explain(project: Project, suite: Suite, case: Case, before: Measurement | None) -> dict[str, Any]:
     """The pool of `case` under every arm of the suite, as plain values."""
-    from gate.commands._measure import Workshop, build
+    from gate.commands._measure import Workshop, build, ids_by_query
 
     workshop = Workshop(
-        suite.corpus, suite.arms, f"{project.config.shown} [suite.{suite.name}]", project.root
+        suite.corpus,
+        suite.arms,
+        f"{project.config.shown} [suite.{suite.name}]",
+        project.root,
+        others=suite.others,
+        case_ids=ids_by_query(suite.cases.all_cases, suite.questions or ()),
     )
     with closing(workshop):
         return {
@@ -141,10 +146,14 @@ def _arm(arm: Arm, case: Case, pool: int, before: Sequence[str] | None) -> dict[
     }
 
 
-def _terms(explain_hit: Any, query: str, hit: Hit) -> list[dict[str, Any]]:
+def _terms(explain_hit: Any, query: str, hit: Hit) -> list[dict[str, Any]] | None:
+    """What each term gave; None for an arm that explains a score by one number (a cosine is the score itself)."""
+    parts = explain_hit(query, hit.chunk_id)
+    if isinstance(parts, float):
+        return None
     return [
         {"term": one.term, "tf": one.tf, "df": one.df, "idf": one.idf, "contribution": one.contribution}
-        for one in explain_hit(query, hit.chunk_id)
+        for one in parts
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -87,11 +88,8 @@ def cut(
     Raises:
         InputError: an unknown chunker or option, a value of the wrong type, or a chunker that gives a page no chunk.
     """
-    name, options = _named(corpus.chunker if chunker is None else chunker, where)
-    module = registry.load("chunkers", name, where, root)
+    name, module, settings = _chunker(corpus, chunker, where, root)
     chunk: Callable[[Page, Any], Any] = getattr(module, "chunk", module)
-    model = getattr(module, "Settings", None)
-    settings = options if model is None else _settings(model, {**options, "type": name}, where)
     chunks: list[Chunk] = []
     for page in corpus.pages:
         found: Sequence[str | Chunk]
@@ -106,6 +104,25 @@ def cut(
     if len({one.chunk_id for one in chunks}) != len(chunks):
         raise InputError(Problem(where, f"chunker {name!r} returned a chunk_id twice"))
     return tuple(chunks)
+
+
+def chunker_key(
+    corpus: Corpus, chunker: str | Mapping[str, Any] | None, where: str, root: Path | None = None
+) -> str:
+    """Equal for two ways to write the same chunker: its name, and all of its options with their defaults."""
+    name, _, settings = _chunker(corpus, chunker, where, root)
+    options = settings if isinstance(settings, Mapping) else settings.model_dump(mode="json")
+    return json.dumps([name, options], sort_keys=True, default=str)
+
+
+def _chunker(
+    corpus: Corpus, chunker: str | Mapping[str, Any] | None, where: str, root: Path | None
+) -> tuple[str, Any, Any]:
+    """(name, module, settings)"""
+    name, options = _named(corpus.chunker if chunker is None else chunker, where)
+    module = registry.load("chunkers", name, where, root)
+    model = getattr(module, "Settings", None)
+    return name, module, options if model is None else _settings(model, {**options, "type": name}, where)
 
 
 def _own(chunk: Callable[[Page, Any], Any], page: Page, settings: Any, where: str) -> Sequence[str | Chunk]:

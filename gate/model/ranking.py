@@ -61,6 +61,18 @@ class Materials(Protocol):
         """Another arm of the suite, built. A cycle or an unknown name is an InputError."""
         ...
 
+    def cut_of(self, name: str) -> str | None:
+        """How the chunks behind an arm's chunk ids are cut: equal for two arms whose ids mean the same chunks.
+
+        None where it cannot be known, as for the user's own code.
+        """
+        ...
+
+    @property
+    def case_ids(self) -> Mapping[str, tuple[str, ...]]:
+        """Query text -> the ids of the cases and questions that ask it. Complete once the first query is asked."""
+        ...
+
     def secret(self, name: str, url: str) -> str | None:
         """The environment variable `name`, to be sent to `url`; None where it is unset.
 

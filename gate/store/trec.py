@@ -16,7 +16,7 @@ from gate.store import canonical
 _UNSAFE = re.compile(r"[\s%]")
 
 
-def _token(text: str) -> str:
+def token(text: str) -> str:
     """A name as one TREC column: white space and % are percent-encoded, all else stays."""
     return _UNSAFE.sub(lambda found: quote(found[0]), text)
 
@@ -26,14 +26,14 @@ def run_lines(rows: Mapping[str, Row], tag: str) -> Iterator[str]:
     for name, row in rows.items():
         length = len(row.ranked)
         for rank, page in enumerate(row.ranked, 1):
-            yield f"{_token(name)} Q0 {_token(page)} {rank} {length - rank + 1} {_token(tag)}\n"
+            yield f"{token(name)} Q0 {token(page)} {rank} {length - rank + 1} {token(tag)}\n"
 
 
 def qrels_lines(labels: Mapping[str, Label]) -> Iterator[str]:
     """`query 0 page grade` for every label."""
     for name, label in labels.items():
         for page, grade in label.relevant.items():
-            yield f"{_token(name)} 0 {_token(page)} {grade}\n"
+            yield f"{token(name)} 0 {token(page)} {grade}\n"
 
 
 def export(folder: Path, measurement: Measurement) -> list[Path]:

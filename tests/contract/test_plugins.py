@@ -8,15 +8,18 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from pydantic import BaseModel
 from small_project import Project
 
 from gate import registry
-from gate.commands._measure import Workshop
+from gate.commands._measure import Workshop, legs
 from gate.compare import Context, compare_arm
 from gate.corpus.read import cut
+from gate.embedders._host import Host
 from gate.model.comparison import ArmComparison
+from gate.model.embedding import Identity
 from gate.model.measurement import ArmMeasurement, Label, Row
 from gate.model.page import Chunk, Corpus, Page
 from gate.model.ranking import Arm
@@ -59,13 +62,31 @@ def test_readers_have_read_and_accepts(name: str, tmp_path: Path) -> None:
     assert callable(reader.read)
 
 
-ARM_OPTIONS: dict[str, dict[str, Any]] = {"python": {"target": "mine:search"}}
+ARM_OPTIONS: dict[str, dict[str, Any]] = {
+    "embedding": {"embedder": "mine:embed"},
+    "python": {"target": "mine:search"},
+    "recorded": {"file": "recorded.jsonl"},
+    "rrf": {"of": ("keyword", "pages")},
+}
+# What else the suite of an arm has: the arms it asks.
+BESIDE: dict[str, dict[str, dict[str, Any]]] = {
+    "rrf": {"keyword": {"type": "bm25"}, "pages": {"type": "bm25", "k1": 0.5}},
+}
+RECORDED = """\
+{"query": "red apple", "hits": [["one#1", 2], ["one#2", 1]]}
+{"query": "apple", "hits": ["one#1", "one#2"]}
+{"id": "blank", "hits": []}
+"""
 SEARCH = """
 CHUNKS = ["Red. A red apple.", "Green. A green apple."]
 def search(query, pool):
     words = query.split()
     counts = [(f"one#{at + 1}", sum(word in text for word in words)) for at, text in enumerate(CHUNKS)]
     return sorted((hit for hit in counts if hit[1]), key=lambda hit: -hit[1])
+
+WORDS = ["red", "green", "apple", "blue", "plum"]
+def embed(texts, mode="passage"):
+    return [[1e-3 + text.lower().count(word) for word in WORDS] for text in texts]
 """
 
 
@@ -74,8 +95,11 @@ def test_arms_build_search_and_return_hits_of_the_corpus(name: str, tmp_path: Pa
     (tmp_path / "mine.py").write_text(SEARCH, encoding="utf-8")
     arm_file = module("arms", name)
     assert issubclass(arm_file.Settings, ArmSettings)
+    (tmp_path / "recorded.jsonl").write_text(RECORDED, encoding="utf-8")
     settings = arm_file.Settings(type=name, **ARM_OPTIONS.get(name, {}))
-    workshop = Workshop(CORPUS, {"it": settings}, "test", tmp_path)
+    others = {leg: module("arms", raw["type"]).Settings(**raw) for leg, raw in BESIDE.get(name, {}).items()}
+    workshop = Workshop(CORPUS, {"it": settings}, "test", tmp_path, others=others, case_ids={"": ("blank",)})
+    assert set(legs(arm_file, settings)) == set(others), "an arm names every arm that it asks"
     with closing(workshop):
         check_arm(workshop.arm("it"))
 
@@ -87,6 +111,42 @@ def check_arm(arm: Arm) -> None:
     assert list(hits) == list(arm.search("red apple", 2)), "the same query twice is the same answer"
     assert len(arm.search("apple", 1)) == 1
     assert list(arm.search("", 5)) == []
+
+
+EMBEDDER_OPTIONS: dict[str, dict[str, Any]] = {
+    "openai": {"model": "text-embedding-3-small"},
+    "python": {"target": "mine:embed"},
+}
+
+
+@pytest.mark.parametrize("name", registry.names("embedders"))
+def test_embedders_answer_every_text_with_a_unit_vector_or_a_reason(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a key, a network or an optional package: then each text has a fault, and nothing raises."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    (tmp_path / "mine.py").write_text(SEARCH, encoding="utf-8")
+    file = module("embedders", name)
+    assert issubclass(file.Settings, BaseModel)
+    embedder = file.build(
+        file.Settings(type=name, **EMBEDDER_OPTIONS.get(name, {})), Host(lambda *_: None, tmp_path)
+    )
+    texts = ["A red apple.", "A green apple.", "A red apple."]
+    try:
+        for mode in ("passage", "query"):
+            batches = list(embedder.embed(texts, mode))
+            assert sorted(at for batch in batches for at in batch.positions) == [0, 1, 2]
+            for batch in batches:
+                if batch.vectors is None:
+                    assert batch.fault.strip()
+                    continue
+                assert batch.vectors.dtype == np.float32
+                assert batch.vectors.shape[0] == len(batch.positions)
+                assert np.linalg.norm(batch.vectors, axis=1) == pytest.approx(1.0, abs=1e-5)
+        assert isinstance(embedder.identity, Identity)
+        assert embedder.identity.kind
+    finally:
+        getattr(embedder, "close", lambda: None)()
 
 
 def comparison(before: float, after: float) -> ArmComparison:

@@ -1,0 +1,195 @@
+"""An OpenAI-compatible endpoint: its settings, one client, and patience. Shared by embedding and generating.
+
+The openai SDK speaks the protocol; retrying is done here, so that one place knows how often, how long, and what to say. No
+redirect is followed: a key goes to the address that was granted and to no other. No message holds the key.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from collections.abc import Callable, Iterable
+from email.utils import parsedate_to_datetime
+from typing import Annotated, Any, TypeVar
+
+from pydantic import Field
+
+from gate.arms._process import quiet
+from gate.embedders._host import Host
+from gate.model.frozen import Frozen
+from gate.model.grants import origin
+from gate.model.settings import Text
+
+T = TypeVar("T")
+
+PROVIDER = "https://api.openai.com/v1"
+_AGAIN = frozenset({408, 409, 425, 429})
+_LONGEST_WAIT = 90.0
+_FIRST_WAIT, _MOST_WAIT = 0.5, 20.0
+_SAID = 300
+
+
+class Endpoint(Frozen):
+    """Where a model is served, and how patient to be with it.
+
+    `base_url`: default OPENAI_BASE_URL, else the provider's own. `api_key_env`: the variable that holds the key;
+    `needs_key = false` is for servers without one. `api_version` (with `base_url` as the resource's address) speaks to
+    Azure; `deployment` is the name there, by default the model's.
+    """
+
+    base_url: Text | None = None
+    api_key_env: Text = "OPENAI_API_KEY"
+    needs_key: bool = True
+    api_version: Text | None = None
+    deployment: Text | None = None
+    timeout_seconds: Annotated[float, Field(ge=0.1, le=3600.0)] = 60.0
+    retries: Annotated[int, Field(ge=0, le=20)] = 5
+
+    @property
+    def address(self) -> str:
+        """The address that the requests go to."""
+        return self.base_url or os.environ.get("OPENAI_BASE_URL") or PROVIDER
+
+    def credentials(self) -> Iterable[tuple[str, str]]:
+        """(variable, address) of the key it sends."""
+        return ((self.api_key_env, self.address),) if self.needs_key else ()
+
+
+class EndpointError(RuntimeError):
+    """The endpoint gave no answer: `status` is its HTTP status, None where there was none; `final` rules out asking again."""
+
+    def __init__(self, text: str, status: int | None = None) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+class Client:
+    """One endpoint, opened on the first call. Used from several threads."""
+
+    def __init__(self, endpoint: Endpoint, host: Host, wait: Callable[[float], None] = time.sleep) -> None:
+        self._endpoint = endpoint
+        self._host = host
+        self._wait = wait
+        self._client: Any = None
+        self._key: str | None = None
+        self.requests = 0
+
+    def open(self) -> Any:
+        """The SDK's client. EndpointError where there is no key, SecretRefusedError where it may not be sent there."""
+        if self._client is None:
+            endpoint = self._endpoint
+            if not origin(endpoint.address):
+                raise EndpointError(f"base_url is no http(s) address ({quiet(endpoint.address, 200)!r})")
+            if endpoint.needs_key:
+                self._key = self._host.secret(endpoint.api_key_env, endpoint.address)
+                if not self._key:
+                    raise EndpointError(without_key(endpoint.api_key_env))
+            self._client = self._connect()
+        return self._client
+
+    def _connect(self) -> Any:
+        import openai
+
+        endpoint = self._endpoint
+        shared: dict[str, Any] = {
+            "api_key": self._key or "none",
+            "max_retries": 0,
+            "timeout": endpoint.timeout_seconds,
+            "http_client": openai.DefaultHttpxClient(follow_redirects=False),
+        }
+        if endpoint.api_version is not None:
+            return openai.AzureOpenAI(
+                azure_endpoint=endpoint.address,
+                api_version=endpoint.api_version,
+                azure_deployment=endpoint.deployment,
+                **shared,
+            )
+        return openai.OpenAI(base_url=endpoint.address, **shared)
+
+    def call(self, request: Callable[[Any], T]) -> T:
+        """`request(client)`, asked again while the endpoint says that it may come right; else EndpointError."""
+        import openai
+
+        client = self.open()
+        for attempt in range(self._endpoint.retries + 1):
+            last = attempt == self._endpoint.retries
+            self.requests += 1
+            try:
+                return request(client)
+            except openai.APIStatusError as fault:
+                again = fault.status_code in _AGAIN or fault.status_code >= 500
+                pause = _pause(attempt, fault.response.headers)
+                if last or not again or pause > _LONGEST_WAIT:
+                    raise EndpointError(self._refused(fault, attempt + 1, pause), fault.status_code) from None
+            except openai.APITimeoutError:
+                if last:
+                    what = f"no answer within {self._endpoint.timeout_seconds:g} s{_tried(attempt + 1)}"
+                    raise EndpointError(what) from None
+                pause = _pause(attempt, {})
+            except openai.APIConnectionError as fault:
+                if last:
+                    cause = fault.__cause__ or fault
+                    what = f"{self.told(f'{type(cause).__name__}: {cause}')}{_tried(attempt + 1)}"
+                    raise EndpointError(f"cannot reach {origin(self._endpoint.address)} ({what})") from None
+                pause = _pause(attempt, {})
+            except openai.OpenAIError as fault:
+                raise EndpointError(self.told(f"{type(fault).__name__}: {fault}")) from None
+            self._wait(pause)
+        raise AssertionError("the last attempt returns or raises")
+
+    def _refused(self, fault: Any, attempts: int, pause: float) -> str:
+        status = fault.status_code
+        where = origin(self._endpoint.address)
+        if 300 <= status < 400:
+            return f"{where} answered {status}, a redirect; the key is sent to no other address. Name the final one in base_url."
+        hint = " Is the key right?" if status == 401 else ""
+        slow = f"; it wants {pause:.0f} s of patience" if pause > _LONGEST_WAIT else ""
+        return f"{where} answered {status}{slow}{_tried(attempts)}: {self.told(_body(fault))}{hint}"
+
+    def told(self, text: str) -> str:
+        """What the endpoint or the SDK said, harmless and without the key."""
+        if self._key and len(self._key) >= 4:
+            text = text.replace(self._key, "***")
+        return quiet(" ".join(text.split()), _SAID)
+
+    def close(self) -> None:
+        """Close the connections."""
+        client, self._client = self._client, None
+        if client is not None:
+            client.close()
+
+
+def without_key(name: str) -> str:
+    """What to say where the key is missing: also why on a fork, and who can do what."""
+    return (
+        f"{name} is not set. Set it, in the Action through its input; a pull request from a fork never gets it: "
+        "a maintainer can push the branch to this repository to have it measured"
+    )
+
+
+def _body(fault: Any) -> str:
+    try:
+        body = fault.response.json()
+        error = body.get("error", body) if isinstance(body, dict) else body
+        return str(error.get("message", error) if isinstance(error, dict) else error)
+    except ValueError:
+        return str(fault.response.text)
+
+
+def _tried(attempts: int) -> str:
+    return f" after {attempts} attempts" if attempts > 1 else ""
+
+
+def _pause(attempt: int, headers: Any) -> float:
+    """Seconds: what Retry-After asks for, else twice as long each time, spread so that clients do not march in step."""
+    asked = headers.get("retry-after")
+    if asked:
+        try:
+            return max(float(asked), 0.0)
+        except ValueError:
+            try:
+                return max(parsedate_to_datetime(asked).timestamp() - time.time(), 0.0)
+            except ValueError:
+                pass
+    return min(_FIRST_WAIT * 2.0**attempt, _MOST_WAIT) * random.uniform(0.5, 1.0)  # noqa: S311 - no secret
