@@ -40,16 +40,16 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.runtime: requirements/run.txt $(VENV)/bin/python
-	$(PIP) install --require-hashes --only-binary :all: -r requirements/run.txt
+	$(PIP) install --require-hashes --no-deps --only-binary :all: -r requirements/run.txt
 	@touch $@
 
 $(VENV)/.dev: requirements/dev.txt pyproject.toml $(VENV)/bin/python
-	$(PIP) install --require-hashes -r requirements/dev.txt
+	$(PIP) install --require-hashes --no-deps -r requirements/dev.txt
 	$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@ $(VENV)/.runtime
 
 $(VENV)/.bench: requirements/bench.txt $(VENV)/.dev
-	$(PIP) install --require-hashes -r requirements/bench.txt
+	$(PIP) install --require-hashes --no-deps -r requirements/bench.txt
 	@touch $@
 
 clean:

@@ -162,6 +162,7 @@ def unit(vectors: NDArray[np.float64]) -> NDArray[np.float32]:
     """Rows of length 1, computed in float64 and rounded once; a row of zeros stays one."""
     import numpy as np
 
-    lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))[:, None]
+    # Added up one after the other, so that no machine's way of splitting a sum shows.
+    lengths = np.sqrt(np.cumsum(vectors * vectors, axis=1)[:, -1:])
     rows: NDArray[np.float64] = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
     return rows.astype(np.float32)

