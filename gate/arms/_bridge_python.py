@@ -1,16 +1,19 @@
-"""Runs a user's retriever in the user's own interpreter. Only the standard library, and only what Python 3.8 reads.
+"""Runs a user's retriever, embedder or scorer in the user's own interpreter. Only the standard library, and only what Python 3.8 reads.
 
 The gate starts this file in the folder of gate.toml and speaks with it in lines of JSON, over the standard input and
 output that the process was started with. Both are moved away before any code of the user is loaded: what that code
 prints goes to standard error, and what it reads is empty.
 
     <- {"protocol": 1, "python": "3.8.18"}                      as soon as the interpreter runs
-    -> {"protocol": 1, "target": "mine:search", "options": {}}
+    -> {"protocol": 1, "kind": "search", "target": "mine:search", "options": {}}
     <- {"ready": true}, or {"error": "..."} and the end
     -> {"id": 1, "query": "...", "pool": 20}
     <- {"id": 1, "hits": [{"ids": [...], "chunk": "...", "text": "...", "score": 0.5}]}, or {"id": 1, "error": "..."}
 
 `ids` are all names under which a hit may be known, the likeliest first: only the gate knows which of them is a page.
+The kind `embed` is asked {"id": 1, "texts": [...], "mode": "query"} and answers {"id": 1, "vectors": ["..."]}, each the
+base64 of little-endian float32; the kind `score` is asked {"id": 1, "query": "...", "texts": [...]} and answers
+{"id": 1, "scores": [...]}. With `file` in the order, the target is a name in that file.
 """
 
 from __future__ import annotations
@@ -23,8 +26,11 @@ if sys.path and os.path.realpath(sys.path[0]) == os.path.dirname(os.path.realpat
     del sys.path[0]
 
 # All of the standard library that is used below, before a file beside gate.toml can stand in for any of it.
+import array
 import asyncio
+import base64
 import importlib
+import importlib.util
 import inspect
 import itertools
 import json
@@ -93,29 +99,28 @@ class Channel:
 # --- The user's retriever -----------------------------------------------------------------------------------------
 
 
-class Retriever:
-    """The user's function, or the `search` of the user's class."""
+class UserCode:
+    """The user's function, or the method of that name of the user's class."""
 
-    def __init__(self, target: str, options: Mapping[str, Any]) -> None:
+    method = ""
+    arguments = ("", "")
+
+    def __init__(self, target: str, options: Mapping[str, Any], file: str | None = None) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._instance: Any = None
-        found = imported(target)
+        found = imported(target) if file is None else loaded(file, target)
         if inspect.isclass(found):
             found = self._instance = found(**options)
-        search = getattr(found, "search", None)
-        self._search: Any = search if callable(search) else found
-        if not callable(self._search):
-            raise TypeError(f"{target!r} is {type(found).__name__}: no function, and without a 'search'")
-        self._takes_pool = takes_pool(self._search, target)
+        named = getattr(found, self.method, None)
+        self._call: Any = named if callable(named) else found
+        if not callable(self._call):
+            raise TypeError(
+                f"{target!r} is {type(found).__name__}: no function, and without a {self.method!r}"
+            )
+        self._takes_both = takes_both(self._call, target, self.arguments)
 
-    def ask(self, query: str, pool: int) -> list[dict[str, Any]]:
-        """The first `pool` hits for `query`, as they go to the gate."""
-        answer = self._search(query, pool) if self._takes_pool else self._search(query)
-        if inspect.isawaitable(answer):
-            answer = self._wait(awaited(answer))
-        if hasattr(answer, "__aiter__"):
-            answer = self._wait(gathered(answer, pool))
-        return read_answer(answer, pool)
+    def ask(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        raise NotImplementedError
 
     def _wait(self, coroutine: Any) -> Any:
         if (
@@ -125,15 +130,80 @@ class Retriever:
             asyncio.set_event_loop(self._loop)
         return self._loop.run_until_complete(coroutine)
 
+    def _waited(self, answer: Any) -> Any:
+        return self._wait(awaited(answer)) if inspect.isawaitable(answer) else answer
+
     def close(self) -> None:
         """Let an object that we made end itself."""
         close = getattr(self._instance, "close", None)
         if callable(close):
-            closed = close()
-            if inspect.isawaitable(closed):
-                self._wait(awaited(closed))
+            self._waited(close())
         if self._loop is not None:
             self._loop.close()
+
+
+class Retriever(UserCode):
+    """A query to hits. It takes (query), or (query, pool)."""
+
+    method = "search"
+    arguments = ("query", "pool")
+
+    def ask(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """The first `pool` hits for the query, as they go to the gate."""
+        query, pool = message["query"], message["pool"]
+        answer = self._waited(self._call(query, pool) if self._takes_both else self._call(query))
+        if hasattr(answer, "__aiter__"):
+            answer = self._wait(gathered(answer, pool))
+        return {"hits": read_answer(answer, pool)}
+
+
+class Embedder(UserCode):
+    """Texts to vectors. It takes (texts), or (texts, mode) with the mode `query` or `passage`."""
+
+    method = "embed"
+    arguments = ("texts", "mode")
+
+    def ask(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """One vector for each text."""
+        texts = message["texts"]
+        answer = self._waited(self._call(texts, message["mode"]) if self._takes_both else self._call(texts))
+        rows = as_list(answer, "embed", "vectors")
+        if len(rows) != len(texts):
+            raise RefusedError(f"embed returned {len(rows)} vectors for {len(texts)} texts")
+        return {"vectors": [as_vector(row, position) for position, row in enumerate(rows, 1)]}
+
+
+class Scorer(UserCode):
+    """A query and texts to numbers. It takes (query, texts), or one list of (query, text) pairs."""
+
+    method = "score"
+    arguments = ("query", "texts")
+
+    def ask(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """One number for each text."""
+        query, texts = message["query"], message["texts"]
+        pairs = [(query, text) for text in texts]
+        answer = self._waited(self._call(query, texts) if self._takes_both else self._call(pairs))
+        scores = as_list(answer, "score", "numbers")
+        if len(scores) != len(texts):
+            raise RefusedError(f"score returned {len(scores)} numbers for {len(texts)} texts")
+        found = [as_score(score, f"text {position}", position) for position, score in enumerate(scores, 1)]
+        if None in found:
+            raise RefusedError(f"text {found.index(None) + 1} has no score")
+        return {"scores": found}
+
+
+KINDS: dict[str, type[UserCode]] = {"search": Retriever, "embed": Embedder, "score": Scorer}
+
+
+def loaded(file: str, name: str) -> Any:
+    """`name` in a file that is no module of anybody's."""
+    spec = importlib.util.spec_from_file_location("gate_user_models", file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return getattr(module, name)
 
 
 def imported(target: str) -> Any:
@@ -149,19 +219,19 @@ def imported(target: str) -> Any:
     return found
 
 
-def takes_pool(search: Callable[..., Any], target: str) -> bool:
-    """Whether `search` takes two or more positional arguments; a TypeError when it cannot be called as we call it."""
+def takes_both(call: Callable[..., Any], target: str, names: tuple[str, str]) -> bool:
+    """Whether `call` takes two or more positional arguments; a TypeError when it cannot be called as we call it."""
     try:
-        signature = inspect.signature(search)
+        signature = inspect.signature(call)
     except (TypeError, ValueError):
         return False
     kinds = [parameter.kind for parameter in signature.parameters.values()]
     positional = sum(kind in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD) for kind in kinds)  # fmt: skip
     both = positional >= 2 or inspect.Parameter.VAR_POSITIONAL in kinds
     try:
-        signature.bind(*(("query", 1) if both else ("query",)))
+        signature.bind(*((names[0], 1) if both else (names[0],)))
     except TypeError as fault:
-        called = "(query, pool)" if both else "(query)"
+        called = f"({names[0]}, {names[1]})" if both else f"({names[0]})"
         raise TypeError(f"{target!r} cannot be called with {called}: {fault}") from None
     return both
 
@@ -285,6 +355,32 @@ def brief(value: Any) -> str:
     return text if len(text) <= 80 else text[:77] + "..."
 
 
+def as_list(answer: Any, method: str, what: str) -> list[Any]:
+    """A list, tuple, generator, or array of numpy or torch as a list."""
+    if hasattr(answer, "tolist"):
+        answer = answer.tolist()
+    try:
+        if isinstance(answer, (str, bytes, Mapping, set, frozenset)):
+            raise TypeError
+        return list(answer)
+    except TypeError:
+        raise RefusedError(f"{method} returned {type(answer).__name__}, not a list of {what}") from None
+
+
+def as_vector(row: Any, position: int) -> str:
+    """Finite numbers as the base64 of little-endian float32."""
+    try:
+        numbers = [float(number) for number in as_list(row, f"vector {position}: embed", "numbers")]
+        packed = array.array("f", numbers)
+    except (TypeError, ValueError, OverflowError):
+        raise RefusedError(f"vector {position} has a value that is no number") from None
+    if not numbers or not all(map(math.isfinite, packed)):
+        raise RefusedError(f"vector {position} is empty, or has a value that is no finite number")
+    if sys.byteorder == "big":
+        packed.byteswap()
+    return base64.b64encode(packed.tobytes()).decode("ascii")
+
+
 # --- Faults of the user's code ------------------------------------------------------------------------------------
 
 
@@ -319,7 +415,7 @@ def main() -> int:
     if order is None:
         return 0
     try:
-        retriever = Retriever(order["target"], order["options"])
+        code = KINDS[order["kind"]](order["target"], order["options"], order.get("file"))
     except BaseException as fault:  # SystemExit too: loading runs the user's code
         channel.send({"error": told(fault)})
         return 1
@@ -329,11 +425,11 @@ def main() -> int:
         if message is None:
             break
         try:
-            answer = {"id": message["id"], "hits": retriever.ask(message["query"], message["pool"])}
+            answer = {"id": message["id"], **code.ask(message)}
         except BaseException as fault:  # a query that fails, or exits, fails alone
             answer = {"id": message["id"], "error": told(fault)}
         channel.send(answer)
-    retriever.close()
+    code.close()
     return 0
 
 

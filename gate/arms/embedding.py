@@ -65,6 +65,13 @@ def problems(settings: Settings, where: str, root: Path | None) -> Iterable[Prob
     return ()
 
 
+def embedded(settings: Settings, where: str, root: Path | None) -> bool:
+    """With a model in this process it costs nothing to measure the base's tree again; with a service it might."""
+    from gate.embedders._resolve import is_local
+
+    return is_local(settings.embedder, where, root)
+
+
 def build(materials: Materials, settings: Settings) -> EmbeddingArm:
     """The arm over the corpus cut as `settings` say. Only the embedder's settings are looked at yet."""
     from gate.embedders._resolve import resolve

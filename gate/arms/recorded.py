@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from urllib.parse import unquote
 
-from gate.arms.python import Pages
+from gate.arms._answers import Pages
 from gate.errors import InputError, Problem
 from gate.model.ranking import Hit, Materials
 from gate.model.settings import ArmSettings, Text

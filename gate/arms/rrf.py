@@ -52,6 +52,11 @@ def legs(settings: Settings) -> tuple[str, ...]:
     return settings.of
 
 
+def embedded(*_: object) -> bool:
+    """As far as the arms that it asks are (gate.commands._judge.embedded_arms)."""
+    return True
+
+
 def build(materials: Materials, settings: Settings) -> FusedArm:
     """Build the legs, or take them as they are built already."""
     built: dict[str, Arm] = {}

@@ -27,8 +27,10 @@ def resolve(embedder: Setting, materials: Materials, where: str) -> CachedEmbedd
     host = Host(materials.secret, getattr(materials, "root", None))
     module, settings = _typed(embedder, where, host.root)
     skip = os.environ.get("GATE_NO_CACHE", "")
-    cache = None if skip == "1" else Cache(cache_folder())
-    return CachedEmbedder(module.build(settings, host), cache, skip_queries=skip == "queries")
+    made = module.build(settings, host)
+    keeps = skip != "1" and getattr(made, "cacheable", True)
+    cache = Cache(cache_folder()) if keeps else None
+    return CachedEmbedder(made, cache, skip_queries=skip == "queries")
 
 
 def check(embedder: Setting, where: str, root: Path | None) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from gate.arms import _process, python
+from gate.arms import _bridge, _process, python
 from gate.arms._process import ProcessError
 from gate.harness import ask
 from gate.model.page import Chunk, Corpus, Page
@@ -51,6 +51,10 @@ class Workshop:
 
     def arm(self, name: str) -> Arm:
         raise AssertionError(name)
+
+    def secret(self, name: str, url: str) -> str | None:
+        assert url == "", "it goes to a process, not to an address"
+        return os.environ.get(name)
 
     def __call__(self, code: str, **keys: Any) -> python.PythonArm:
         """The arm over this code, written to `mine.py`."""
@@ -201,7 +205,7 @@ def test_what_does_not_fails_that_case_alone(made: Workshop, expression: str, me
     assert message in said
     assert "\n" not in said
     assert [hit.doc_id for hit in arm.search("good", 5)] == ["errors"]
-    assert arm._restarts == 0
+    assert arm._bridge._starts == 1
 
 
 # --- Functions and classes ----------------------------------------------------------------------------------------
@@ -674,7 +678,7 @@ def test_which_interpreter_runs_it(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         path.parent.mkdir(parents=True, exist_ok=True)
         path.symlink_to(sys.executable)
     ours = {"PATH": str(tmp_path / "bin")}
-    find = python.find_interpreter
+    find = _bridge.find_interpreter
     assert find(None, ours, project) == sys.executable
     assert find(None, {**ours, "GATE_PYTHON": ""}, project) == sys.executable
     assert find(None, {**ours, "GITHUB_ACTIONS": "true"}, project) == str(tmp_path / "bin/python")

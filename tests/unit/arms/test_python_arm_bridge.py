@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from gate.arms import _bridge_python, python
+from gate.arms import _bridge, _bridge_python
 
-SOURCE = python.BRIDGE.read_text(encoding="utf-8")
+SOURCE = _bridge.FILE.read_text(encoding="utf-8")
 PYTHONS = [f"python3.{minor}" for minor in (8, 9, 10, 11, 12, 13, 14)]
 
 
@@ -38,7 +38,7 @@ def test_it_imports_the_standard_library_only_and_at_the_top() -> None:
 
 
 def test_both_sides_speak_the_same_version() -> None:
-    assert _bridge_python.PROTOCOL == python.PROTOCOL
+    assert _bridge_python.PROTOCOL == _bridge.PROTOCOL
 
 
 @pytest.mark.parametrize("name", PYTHONS)
@@ -51,9 +51,12 @@ def test_it_runs_in_every_python_of_this_machine(name: str, tmp_path: Path) -> N
     (tmp_path / "mine.py").write_text(
         "print('hello')\nasync def search(query, pool): return [('errors', 0.5), {'id': query}]\n"
     )
-    lines = [{"protocol": 1, "target": "mine:search", "options": {}}, {"id": 1, "query": "ünï", "pool": 5}]
+    lines = [
+        {"protocol": 1, "kind": "search", "target": "mine:search", "options": {}},
+        {"id": 1, "query": "ünï", "pool": 5},
+    ]
     done = subprocess.run(
-        [interpreter, "-W", "error", str(python.BRIDGE)],
+        [interpreter, "-W", "error", str(_bridge.FILE)],
         input="".join(json.dumps(line) + "\n" for line in lines),
         capture_output=True,
         text=True,
@@ -76,7 +79,7 @@ def test_it_runs_in_every_python_of_this_machine(name: str, tmp_path: Path) -> N
 
 def test_it_ends_when_nobody_speaks_to_it() -> None:
     done = subprocess.run(
-        [sys.executable, str(python.BRIDGE)],
+        [sys.executable, str(_bridge.FILE)],
         input="",
         capture_output=True,
         text=True,
