@@ -116,16 +116,12 @@ def by_bm25s(pages: dict[str, str], queries: dict[str, str], pool: int) -> Ranki
 def by_vectors(pages: dict[str, str], queries: dict[str, str], pool: int, embedder: str) -> Rankings:
     import numpy as np
 
+    from gate.commands._measure import Workshop
     from gate.embedders._resolve import resolve
-
-    class Host:
-        root = REPO
-
-        def secret(self, name: str, _url: str) -> str | None:
-            return os.environ.get(name)
+    from gate.model.page import Corpus
 
     names = list(pages)
-    vectors = resolve(embedder, Host(), "benchmark")
+    vectors = resolve(embedder, Workshop(Corpus(()), {}, "benchmark", REPO), "benchmark")
     rows = np.asarray(vectors.passages(list(pages.values())), dtype=np.float64)
     asked: Any = vectors.queries(list(queries.values()))
     found: Rankings = {}
@@ -138,8 +134,11 @@ def by_vectors(pages: dict[str, str], queries: dict[str, str], pool: int, embedd
 
 
 def peer_numbers(folder: Path, options: argparse.Namespace) -> Numbers:
+    import warnings
+
     import ranx  # type: ignore[import-untyped]
 
+    warnings.simplefilter("ignore")  # numba's, about casts inside of ranx
     pages, queries, grades = read(folder)
     runs = {
         "keyword": by_bm25s(pages, queries, options.pool),

@@ -46,7 +46,8 @@ class Context:
 
     `metrics`: row names the policy decides on, the first one counts wins and losses. `accepted`: the losses that a
     reviewed file names. `already_lost`: what the base tree itself scores on a case that it loses too; such a loss
-    weighs unless `spare_already_lost`, and then only beyond the base tree's own.
+    weighs unless `spare_already_lost`, and then only beyond the base tree's own. `again`: scores of a second
+    measurement; `flaky`: pairs that it does not confirm on an arm that is known to be unstable.
     `pages`: how the corpus differs from the baseline's.
     """
 
@@ -54,6 +55,8 @@ class Context:
     accepted: Mapping[Pair, Excuse] = field(default_factory=dict)
     already_lost: Mapping[Pair, Mapping[str, float]] = field(default_factory=dict)
     spare_already_lost: bool = False
+    again: Mapping[Pair, Mapping[str, float]] = field(default_factory=dict)
+    flaky: frozenset[Pair] = frozenset()
     pages: PageChanges = field(default_factory=PageChanges)
 
     def excuses(self, arm: str, case: str) -> list[Excuse]:
@@ -62,6 +65,8 @@ class Context:
         found = [self.accepted[pair]] if pair in self.accepted else []
         if self.spare_already_lost and pair in self.already_lost:
             found.append(Excuse("already lost on the base", self.already_lost[pair]))
+        if pair in self.flaky:
+            found.append(Excuse("not confirmed when measured again"))
         return found
 
 
@@ -237,6 +242,7 @@ def _move(arm: str, name: str, now: Row, before: Row, label: Label, context: Con
     pages = tuple(_page_move(page, now, before, context.pages) for page in label.relevant)
     overtaken_by = _overtakers(pages, now, before)
     excuse = context.accepted.get((arm, name))
+    again = context.again.get((arm, name), {})
 
     def weighs(*excuses: Excuse) -> bool:
         return any(unexcused(metric, *pair, excuses) < -DUST for metric, pair in scores.items())
@@ -258,6 +264,8 @@ def _move(arm: str, name: str, now: Row, before: Row, label: Label, context: Con
         touched=tuple(page for page in (*label.relevant, *overtaken_by) if page in changed),
         accepted=excuse.reason if excuse is not None and not weighs(excuse) else None,
         already_lost=(arm, name) in context.already_lost,
+        again={metric: score for metric, score in again.items() if metric in scores},
+        flaky=(arm, name) in context.flaky and weighs(),
         weighs=weighs(*context.excuses(arm, name)),
     )
 
@@ -313,13 +321,17 @@ def settings_changed(now: Mapping[str, object], before: Mapping[str, object]) ->
 
 
 def unreproduced(
-    now: Measurement, recorded: Measurement, trusted: Measurement | None = None
+    now: Measurement,
+    recorded: Measurement,
+    trusted: Measurement | None = None,
+    seen: Mapping[Pair, Sequence[Row]] = EMPTY,
 ) -> dict[str, tuple[str, ...]]:
     """The cases and questions of `recorded` that this run does not reproduce, by arm.
 
-    Equal means equal scores to float dust and equal buckets. An arm on one side only is not reproduced at all. Cases
-    that this run or the `trusted` baseline knows as unstable are left out; what `recorded` says of itself is not
-    believed.
+    Equal means equal scores to float dust and equal buckets. An arm on one side only is not reproduced at all. A case
+    that this run or the `trusted` baseline knows as unstable may have other scores, but none below all that the
+    trusted baseline holds and this run measured (`seen`: its further measurements). What `recorded` says of itself
+    is not believed.
     """
     nothing = ArmMeasurement(settings={}, rows={})
     found: dict[str, tuple[str, ...]] = {}
@@ -327,11 +339,15 @@ def unreproduced(
         mine, theirs = now.arms.get(arm, nothing), recorded.arms.get(arm, nothing)
         known = trusted.arms.get(arm, nothing) if trusted is not None else nothing
         unstable = {*mine.unstable, *known.unstable}
-        wrong = [
-            name
-            for name in sorted((mine.rows.keys() | theirs.rows.keys()) - unstable)
-            if not _reproduced(mine.rows.get(name), theirs.rows.get(name))
-        ]
+        wrong = []
+        for name in sorted(mine.rows.keys() | theirs.rows.keys()):
+            row, other = mine.rows.get(name), theirs.rows.get(name)
+            if _reproduced(row, other):
+                continue
+            held = [known.rows[name]] if name in known.rows else []
+            every = [*([row] if row is not None else []), *held, *seen.get((arm, name), ())]
+            if name not in unstable or other is None or _below_all(other, every):
+                wrong.append(name)
         wrong += [
             name
             for name in sorted(mine.questions.keys() | theirs.questions.keys())
@@ -344,6 +360,14 @@ def unreproduced(
 
 def _reproduced(one: Row | None, other: Row | None) -> bool:
     return one is not None and other is not None and same_scores(one, other)
+
+
+def _below_all(row: Row, others: Sequence[Row]) -> bool:
+    """Whether `row` has a score lower than that of every other one."""
+    return any(
+        score < min((other.scores.get(metric, score) for other in others), default=score) - DUST
+        for metric, score in row.scores.items()
+    )
 
 
 def _bucket(question: Question | None) -> str | None:

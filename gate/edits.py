@@ -39,7 +39,7 @@ def edited_baseline(run: Run, trusted: Measurement, changes: CaseChanges) -> Ite
                 raised.setdefault(name, []).append(case)
     parts = [f"lowers {by_arm(lowered)}" if lowered else "", f"raises {by_arm(raised)}" if raised else ""]
     said = " and ".join(part for part in parts if part) or "changes no score"
-    wrong = unreproduced(run.now, brought, trusted)
+    wrong = unreproduced(run.now, brought, trusted, run.seen)
     if wrong:
         said += f"; this run does not reproduce it ({by_arm(wrong)})"
     hidden = _hidden(run, brought, lowered, wrong)
@@ -198,7 +198,7 @@ def not_reproduced(run: Run, brought: Measurement) -> list[Finding]:
     else:
         wrong = {
             arm: names
-            for arm, names in unreproduced(run.now, brought, run.trusted).items()
+            for arm, names in unreproduced(run.now, brought, run.trusted, run.seen).items()
             if arm not in run.left_out
         }
         if not wrong:

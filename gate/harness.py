@@ -76,8 +76,15 @@ def _hits(arm: Arm, query: str, pool: int) -> Sequence[Hit] | str:
     try:
         return check_hits(arm.search(query, pool))
     except Exception as fault:
-        reason = " ".join(str(fault).split())
-        return f"{type(fault).__name__}: {reason}" if reason else type(fault).__name__
+        return told(fault)
+
+
+def told(fault: Exception) -> str:
+    """A retriever's fault in one line: its kind and what it says. What the gate itself raises is a sentence already."""
+    reason = " ".join(str(fault).split())
+    if reason and type(fault).__module__.startswith("gate."):
+        return reason
+    return f"{type(fault).__name__}: {reason}" if reason else type(fault).__name__
 
 
 def decided_by_a_tie(hits: Sequence[Hit], ranking: Ranking, k: int, tolerance: float = 0.0) -> bool:

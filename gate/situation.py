@@ -15,13 +15,14 @@ from gate.compare import Context, case_changes, compare_arm, page_changes, warne
 from gate.diagnosis import within
 from gate.edits import absent, differences, edited_baseline, edited_rules, not_reproduced
 from gate.harness import rescore
-from gate.model.comparison import ArmComparison, CaseChanges, PageChanges
+from gate.model.comparison import ArmComparison, CaseChanges, PageChanges, Pair
 from gate.model.fingerprint import shown
-from gate.model.measurement import ArmMeasurement, Meaning, Measurement
+from gate.model.measurement import ArmMeasurement, Meaning, Measurement, Row
 from gate.model.metric import Metrics
 from gate.model.run import Run, Side
 from gate.model.settings import ArmSettings
 from gate.model.verdict import Finding, Level
+from gate.noise import claims, not_stable_here, unconfirmed
 
 __all__ = ["APPROVAL_NEEDED", "Run", "Side", "Situation", "resolve", "unmeasured"]
 
@@ -51,6 +52,7 @@ def resolve(run: Run, metrics: Metrics) -> Situation:
     findings += absent(run, trusted)
     findings += edited_baseline(run, trusted, changes)
     findings += edited_rules(run)
+    findings += claims(run)
     findings += _without_rows(run, trusted)
     accepted, about_accepted = accepted_losses(run, trusted)
     findings += about_accepted
@@ -58,9 +60,12 @@ def resolve(run: Run, metrics: Metrics) -> Situation:
     names = run.rules.policy.metrics
     if before is None or run.on_base is None:
         return Situation(tuple(findings), cases=changes, pages=pages, metrics=names)
+    deciding = tuple(dict.fromkeys((*names, *run.head.settings.policy.metrics)))
     context = Context(
-        metrics=tuple(dict.fromkeys((*names, *run.head.settings.policy.metrics))),
+        metrics=deciding,
         accepted=accepted,
+        again={pair: row.scores for pair, row in run.again.items()},
+        flaky=unconfirmed(before, run.again, deciding),
         already_lost=run.already_lost,
         spare_already_lost=run.rules.policy.already_lost == "warn",
         pages=pages,
@@ -69,8 +74,15 @@ def resolve(run: Run, metrics: Metrics) -> Situation:
     under_base = {}
     if before is not trusted and run.now.settings.pool >= trusted.settings.pool:
         # The base's own settings hold as well: a higher k must not hide what is lost at the base's.
-        own = replace(context, already_lost={})
+        again = _rescored_pairs(run.again, trusted, metrics)
+        own = replace(
+            context,
+            already_lost={},
+            again={pair: row.scores for pair, row in again.items()},
+            flaky=unconfirmed(trusted, again, deciding),
+        )
         under_base = _compared(_rescored(run.on_base, trusted.settings, metrics), trusted, own)
+    findings += not_stable_here(run, arms)
     findings += _nothing_compared(run, arms)
     findings += _warnings(run, arms, context.metrics)
     return Situation(tuple(findings), arms, changes, pages, tuple(context.metrics), under_base)
@@ -96,6 +108,14 @@ def _rescored(measurement: Measurement, meaning: Meaning, metrics: Metrics) -> M
         for name, arm in measurement.arms.items()
     }
     return measurement.model_copy(update={"settings": meaning, "arms": arms})
+
+
+def _rescored_pairs(rows: Mapping[Pair, Row], trusted: Measurement, metrics: Metrics) -> dict[Pair, Row]:
+    """Second measurements scored under the settings of `trusted`."""
+    return {
+        (arm, case): rescore({case: row}, trusted.cases, trusted.settings, metrics)[case]
+        for (arm, case), row in rows.items()
+    }
 
 
 def _without_rows(run: Run, trusted: Measurement) -> Iterator[Finding]:
@@ -144,17 +164,9 @@ def unmeasured(run: Run) -> Iterator[Finding]:
     for name, arm in _all_arms(run).items():
         if arm.complete:
             continue
-        failed = {**arm.failed, **arm.failed_questions}
-        first = next(iter(failed))
-        asked = len(arm.rows) + len(arm.failed) + len(arm.questions) + len(arm.failed_questions)
-        yield Finding(
-            level=_unmeasured_level(rules.get(name)),
-            code="arm-not-measured",
-            arm=name,
-            cases=tuple(failed),
-            text=f"arm '{name}': {len(failed)} of {asked} queries failed (first '{first}': {failed[first]})",
-            todo="Not measured.",
-        )
+        yield _failed(name, arm, _unmeasured_level(rules.get(name)))
+    for name, arm in run.failed_again.items():
+        yield _failed(name, arm, _unmeasured_level(rules.get(name)), " when measured again")
     for name in run.left_out:
         # Held against a base, what the base requires must be measured; on a laptop a part is what was asked for.
         yield Finding(
@@ -164,6 +176,27 @@ def unmeasured(run: Run) -> Iterator[Finding]:
             text=f"arm '{name}' was left out by --arm",
             todo="Not measured.",
         )
+
+
+def _failed(name: str, arm: ArmMeasurement, level: Level, when: str = "") -> Finding:
+    """Queries of one arm that failed. One reason for all of them is said once."""
+    failed = {**arm.failed, **arm.failed_questions}
+    asked = len(arm.rows) + len(arm.failed) + len(arm.questions) + len(arm.failed_questions)
+    first = next(iter(failed))
+    if asked == len(failed) > 1 and len(set(failed.values())) == 1:
+        text = f"arm '{name}': all {asked} queries failed{when}: {failed[first]}"
+    else:
+        text = (
+            f"arm '{name}': {len(failed)} of {asked} queries failed{when} (first '{first}': {failed[first]})"
+        )
+    return Finding(
+        level=level,
+        code="arm-not-measured",
+        arm=name,
+        cases=tuple(failed),
+        text=text,
+        todo="Not measured.",
+    )
 
 
 def _unmeasured_level(rules: ArmSettings | None) -> Level:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from gate.diagnosis import counts
 from gate.harness import mean, missing, rescore
-from gate.model.comparison import CaseChanges, PageChanges
+from gate.model.comparison import CaseChanges, PageChanges, Pair
 from gate.model.fingerprint import shown
 from gate.model.frozen import EMPTY
 from gate.model.measurement import ArmMeasurement, Label, Meaning, Measurement, Row
@@ -39,6 +39,8 @@ class Extras(NamedTuple):
     sweep: Sequence[int] = ()
     unanswerable: int = 0
     sources: Mapping[str, Source] = EMPTY
+    tied: Mapping[str, tuple[str, ...]] = EMPTY
+    again: Mapping[Pair, Row] = EMPTY
 
 
 def mean_names(metrics: Metrics) -> dict[str, str]:
@@ -80,7 +82,12 @@ def suite_report(
         page_changes=situation.pages,
         comparison=dict(situation.arms),
         arms={
-            name: arm_report(arm, settings.arms[name], now.cases, now.settings, metrics, extras)
+            name: arm_report(arm, settings.arms[name], now.cases, now.settings, metrics, extras).model_copy(
+                update={
+                    "tied": extras.tied.get(name, ()),
+                    "again": {case: row for (of, case), row in extras.again.items() if of == name},
+                }
+            )
             for name, arm in now.arms.items()
         },
         labels=now.cases,
@@ -128,6 +135,8 @@ def arm_report(
         failed=arm.failed,
         failed_questions=arm.failed_questions,
         unstable=arm.unstable,
+        tied=(),
+        again={},
         **whole.means,
     )
 

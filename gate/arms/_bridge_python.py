@@ -117,7 +117,10 @@ class UserCode:
             raise TypeError(
                 f"{target!r} is {type(found).__name__}: no function, and without a {self.method!r}"
             )
-        self._takes_both = takes_both(self._call, target, self.arguments)
+        self._takes_both = self._reads_both(target)
+
+    def _reads_both(self, target: str) -> bool:
+        return takes_both(self._call, target, self.arguments)
 
     def ask(self, message: Mapping[str, Any]) -> dict[str, Any]:
         raise NotImplementedError
@@ -158,16 +161,18 @@ class Retriever(UserCode):
 
 
 class Embedder(UserCode):
-    """Texts to vectors. It takes (texts), or (texts, mode) with the mode `query` or `passage`."""
+    """Texts to vectors. It takes (texts), and the mode, `query` or `passage`, where an argument is called `mode`."""
 
     method = "embed"
-    arguments = ("texts", "mode")
+
+    def _reads_both(self, target: str) -> bool:
+        return takes_named(self._call, target, "texts", "mode")
 
     def ask(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """One vector for each text."""
         texts = message["texts"]
-        answer = self._waited(self._call(texts, message["mode"]) if self._takes_both else self._call(texts))
-        rows = as_list(answer, "embed", "vectors")
+        named = {"mode": message["mode"]} if self._takes_both else {}
+        rows = as_list(self._waited(self._call(texts, **named)), "embed", "vectors")
         if len(rows) != len(texts):
             raise RefusedError(f"embed returned {len(rows)} vectors for {len(texts)} texts")
         return {"vectors": [as_vector(row, position) for position, row in enumerate(rows, 1)]}
@@ -234,6 +239,23 @@ def takes_both(call: Callable[..., Any], target: str, names: tuple[str, str]) ->
         called = f"({names[0]}, {names[1]})" if both else f"({names[0]})"
         raise TypeError(f"{target!r} cannot be called with {called}: {fault}") from None
     return both
+
+
+def takes_named(call: Callable[..., Any], target: str, first: str, name: str) -> bool:
+    """Whether `call` takes one argument, and another by this name; a TypeError when it cannot be called so."""
+    try:
+        signature = inspect.signature(call)
+    except (TypeError, ValueError):
+        return False
+    parameter = signature.parameters.get(name)
+    by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    named = parameter is not None and parameter.kind in by_name
+    try:
+        signature.bind(first, **({name: ""} if named else {}))
+    except TypeError as fault:
+        called = f"({first}, {name}=)" if named else f"({first})"
+        raise TypeError(f"{target!r} cannot be called with {called}: {fault}") from None
+    return named
 
 
 async def awaited(answer: Any) -> Any:
@@ -386,7 +408,7 @@ def as_vector(row: Any, position: int) -> str:
 
 def told(fault: BaseException) -> str:
     """Type and text of a fault, and the user's own lines that led to it, the innermost first."""
-    if isinstance(fault, RefusedError):
+    if isinstance(fault, RefusedError) or getattr(fault, "plain", False) is True:
         return str(fault)
     try:
         said = " ".join(str(fault).split())

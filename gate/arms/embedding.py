@@ -72,6 +72,13 @@ def embedded(settings: Settings, where: str, root: Path | None) -> bool:
     return is_local(settings.embedder, where, root)
 
 
+def credentials(settings: Settings) -> Iterable[tuple[str, str]]:
+    """(environment variable, address) of every secret that its embedder sends."""
+    from gate.embedders._resolve import credentials as sent
+
+    return sent(settings.embedder, "the arm", None)
+
+
 def build(materials: Materials, settings: Settings) -> EmbeddingArm:
     """The arm over the corpus cut as `settings` say. Only the embedder's settings are looked at yet."""
     from gate.embedders._resolve import resolve

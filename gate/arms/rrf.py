@@ -15,7 +15,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from gate.errors import InputError, Problem
-from gate.harness import check_hits
+from gate.harness import check_hits, told
 from gate.model.ranking import Arm, Hit, Materials
 from gate.model.settings import ArmSettings, Name
 
@@ -97,9 +97,9 @@ class FusedArm:
     def prepare(self, queries: Sequence[str], pool: int) -> None:
         """Tell the legs. A leg that is an arm of the suite as well has been told, and says nothing twice."""
         for leg in self._legs.values():
-            told = getattr(leg, "prepare", None)
-            if told is not None:
-                told(queries, pool)
+            prepare = getattr(leg, "prepare", None)
+            if prepare is not None:
+                prepare(queries, pool)
 
     def search(self, query: str, pool: int) -> Sequence[Hit]:
         """The fused hits. LegError, with the leg's name and reason, where one of them fails."""
@@ -138,4 +138,4 @@ def _asked(name: str, leg: Arm, query: str, pool: int) -> Iterable[Hit]:
 
 
 def _told(name: str, fault: Exception) -> str:
-    return f"leg '{name}': {type(fault).__name__}: {' '.join(str(fault).split())}"
+    return f"leg '{name}': {told(fault)}"

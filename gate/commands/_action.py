@@ -190,12 +190,25 @@ def run_measure(environment: Mapping[str, str]) -> int:
                 _keep_templates(folders, folder / TEMPLATES)
     except GateError as fault:
         return faulty(fault, outputs, folder)
-    report = outcome.report
+    report = with_fork_notice(outcome.report, event_of(environment))
     canonical.write_text(folder / REPORT, reports.dumps(report), REPORT)
     write_candidates(str(folder / REPORT), outcome)
     _log(report)
     tell(outputs, report, folder)
     return 0
+
+
+def with_fork_notice(report: Report, event: Event) -> Report:
+    """The report of a pull request that gets no secrets, with what a maintainer can do about what was not measured."""
+    if not event.untrusted:
+        return report
+    from gate.github.fork import without_secrets
+
+    suites = [
+        suite.model_copy(update={"findings": (*suite.findings, *without_secrets(suite.findings))})
+        for suite in report.suites
+    ]
+    return report.model_copy(update={"suites": tuple(suites)})
 
 
 def _refresh(inputs: Inputs, outputs: Outputs, folder: Path) -> int:
@@ -285,7 +298,16 @@ def tell(outputs: Outputs, report: Report, folder: Path) -> None:
     outputs.set("cases-version", ", ".join(suite.cases_version for suite in report.suites))
     outputs.set("unmeasured", json.dumps(unmeasured(report)))
     outputs.set("report", str(folder / REPORT))
-    outputs.set("cost-usd", "0")
+    outputs.set("cost-usd", cost(report))
+
+
+def cost(report: Report) -> str:
+    """What all arms of all suites cost in US dollars, or `unknown`: what has no price is not free."""
+    from gate.model.cost import summed
+    from gate.report.numbers import usd
+
+    total = summed(spent for arms in report.environment.spent.values() for spent in arms.values()).cost_usd
+    return "unknown" if total is None else usd(total)
 
 
 def regressed(report: Report) -> list[dict[str, Any]]:
@@ -360,7 +382,7 @@ def lost_annotations(suite: SuiteReport, working_directory: str) -> list[str]:
     found = []
     for name, arm in suite.comparison.items():
         for move in arm.lost:
-            if move.accepted:
+            if move.accepted or move.flaky:
                 continue
             source = suite.sources.get(move.id)
             fallen = ", ".join(

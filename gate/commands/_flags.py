@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 
+MOST_REPEATS = 100
 SPLITS = ("test", "dev", "all")
 
 
@@ -55,6 +56,27 @@ def add_measuring(parser: argparse.ArgumentParser) -> None:
         "--no-baseline", action="store_true", help="only measure: no comparison, verdict unjudged"
     )
     add_outputs(parser)
+
+
+def add_repeat(parser: argparse.ArgumentParser) -> None:
+    """--repeat: for the verbs that measure whole suites."""
+    parser.add_argument(
+        "--repeat",
+        metavar="N",
+        type=_times,
+        default=1,
+        help="measure N times in all, the arms built anew each time, and record which cases move (default: 1)",
+    )
+
+
+def _times(text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if not 1 <= value <= MOST_REPEATS:
+        raise argparse.ArgumentTypeError(f"not a whole number from 1 to {MOST_REPEATS} ({text!r})")
+    return value
 
 
 def add_outputs(parser: argparse.ArgumentParser) -> None:

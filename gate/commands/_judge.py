@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from gate import registry
+from gate.commands._again import Again, settle_claims, settle_losses
 from gate.commands._load import Project, Suite, read_absent, typed_arm, typed_policy
-from gate.commands._measure import Measured, Workshop, as_case, build
+from gate.commands._measure import Measured, Workshop, as_case, build, legs
 from gate.commands.compare import incomplete
 from gate.compare import Context, compare_arm
 from gate.corpus.read import read_corpus
@@ -16,10 +19,13 @@ from gate.errors import GateError
 from gate.harness import evaluate
 from gate.model.comparison import DUST, CaseMove, Pair
 from gate.model.fingerprint import shown
-from gate.model.measurement import Measurement
+from gate.model.measurement import ArmMeasurement, Measurement
 from gate.model.metric import Metrics
 from gate.model.report import BaselineRef, Source, SuiteReport, Versions
+from gate.model.settings import OpenArmSettings
 from gate.model.verdict import Finding, Level, Verdict, decide
+from gate.noise import doubted, flaky_pairs, moved_questions, unstable_findings
+from gate.report.flaky import flaky_findings, tie_findings
 from gate.situation import Run, Side, Situation, resolve, unmeasured
 from gate.summary import NO_SITUATION, Extras, suite_report
 
@@ -27,9 +33,16 @@ _ORDER = list(Level)
 
 
 def judge(
-    project: Project, suite: Suite, measured: Measured, args: argparse.Namespace, against: Measurement | None
+    project: Project,
+    suite: Suite,
+    measured: Measured,
+    args: argparse.Namespace,
+    against: Measurement | None,
+    again: Again,
 ) -> SuiteReport:
-    """The report of one suite. `against` stands in for the baseline where --against names one."""
+    """The report of one suite. `against` stands in for the baseline where --against names one; `again` measures what
+    is in doubt a second time.
+    """
     extras = Extras(
         fields={case.id: case.fields for case in suite.cases.cases},
         slices=suite.settings.slices,
@@ -38,6 +51,7 @@ def judge(
         sources={
             case.id: Source(file=case.source, line=case.line) for case in suite.cases.cases if case.line
         },
+        tied=measured.tied,
     )
     head, base = suite.head, suite.base
     if against is not None:
@@ -52,36 +66,68 @@ def judge(
         left_out=suite.left_out,
         base_has_config=project.base_settings is not None,
         against=against is not None,
+        failed_again=failed_again(measured),
     )
     compares = run.trusted is not None or not (args.no_baseline or _other_split(args, suite))
     if compares:
-        situation = resolve(run, project.metrics)
-        lost = lost_on_base(project, run, situation)
-        if lost:
-            run = run._replace(already_lost=lost)
-            situation = resolve(run, project.metrics)
-        findings = [*situation.findings, *policy_findings(project, suite, run, situation)]
+        run, situation, findings = _settled(project, run, measured, again)
+        findings += policy_findings(project, suite, run, situation)
+        findings += flaky_findings(situation.arms, run.now.settings.k)
         if against is not None:
             findings += incomplete(str(args.against), against)
     else:
         situation = NO_SITUATION
         findings = list(unmeasured(run))
     findings += [Finding(level=Level.NOTICE, code="cases", text=text) for text in suite.cases.notices]
+    findings += unstable_findings(run.now, flaky_pairs(situation.arms))
+    for other in measured.again:
+        findings += moved_questions(measured.now, other.now)
     findings += query_notices(measured)
+    findings += tie_findings(measured.tied, run.now.settings.k)
     findings = in_order(findings)
     verdict = decide(findings, judged=compares and not _other_split(args, suite))
     if _other_split(args, suite) and verdict is Verdict.REGRESSION:
         verdict = Verdict.UNJUDGED
     return suite_report(
-        measured.now,
+        run.now,
         suite.settings,
         situation,
         verdict,
         findings,
         baseline_ref(project, run, args) if compares else None,
         project.metrics,
-        extras,
+        extras._replace(again=run.again),
     )
+
+
+def _settled(
+    project: Project, run: Run, measured: Measured, again: Again
+) -> tuple[Run, Situation, list[Finding]]:
+    """The situation once all that is in doubt was measured a second time, and what there is to say about it."""
+    run = settle_claims(run, measured, again)
+    situation = resolve(run, project.metrics)
+    findings: list[Finding] = []
+    trusted = run.trusted
+    if trusted is not None and (losses := doubted(trusted, (situation.arms, situation.under_base))):
+        run, failed = settle_losses(run, losses, measured, again)
+        findings += failed
+        situation = resolve(run, project.metrics)
+    lost = lost_on_base(project, run, situation)
+    if lost:
+        run = run._replace(already_lost=lost)
+        situation = resolve(run, project.metrics)
+    return run, situation, [*situation.findings, *findings]
+
+
+def failed_again(measured: Measured) -> dict[str, ArmMeasurement]:
+    """The arms that were complete the first time and failed in a repetition, as they were then."""
+    found: dict[str, ArmMeasurement] = {}
+    for other in measured.again:
+        for side, first in ((other.now, measured.now), (other.on_base, measured.on_base)):
+            for name, arm in side.arms.items() if side is not None and first is not None else ():
+                if not arm.complete and measured.now.arms[name].complete:
+                    found.setdefault(name, arm)
+    return found
 
 
 def _other_split(args: argparse.Namespace, suite: Suite) -> bool:
@@ -227,22 +273,37 @@ def lost_on_base(project: Project, run: Run, situation: Situation) -> dict[Pair,
             if path is None:
                 return {}
             corpus = read_corpus(path, f"{settings.corpus} at {base.short}", settings.reader, project.root)
-            arms = {
-                name: typed_arm(arm, where, project.root)
-                for name, arm in settings.arms.items()
-                if ":" not in arm.type and arm.type not in NOT_EMBEDDED
-            }
-            workshop = Workshop(corpus, arms, where, project.root)
-            for name, moves in lost.items():
-                if name in arms:
-                    found |= _still_lost(workshop, name, moves, trusted, run, project.metrics)
+            arms = embedded_arms(settings.arms, where, project.root)
+            with closing(Workshop(corpus, arms, where, project.root)) as workshop:
+                for name, moves in lost.items():
+                    if name in arms:
+                        found |= _still_lost(workshop, name, moves, trusted, run, project.metrics)
         except GateError:
             return {}  # the base tree cannot be measured; the losses then stand as they are
     return found
 
 
-# Arms that run somebody's own code: the base tree's would have to run beside the change's.
-NOT_EMBEDDED = ("python",)
+def embedded_arms(arms: Mapping[str, OpenArmSettings], where: str, root: Path | None) -> dict[str, Any]:
+    """The typed settings of the arms that can be measured again at no cost and without anybody's own code.
+
+    An arm's file says so: `embedded(settings, where, root)`. One that asks others is embedded where all of them are.
+    """
+    typed: dict[str, Any] = {}
+    asked: dict[str, tuple[str, ...]] = {}
+    for name, arm in arms.items():
+        if ":" in arm.type:
+            continue
+        module = registry.load("arms", arm.type, where, root)
+        told = getattr(module, "embedded", None)
+        if told is None:
+            continue
+        settings = typed_arm(arm, where, root)
+        if told(settings, where, root):
+            typed[name], asked[name] = settings, legs(module, settings)
+    while lacking := [name for name in typed if not all(leg in typed for leg in asked[name])]:
+        for name in lacking:
+            del typed[name]
+    return typed
 
 
 def _still_lost(

@@ -14,12 +14,14 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from gate import registry
+from gate.commands._grants import grants
 from gate.commands._measure import legs
 from gate.corpus.read import cut, read_corpus
 from gate.errors import InputError, Problem, did_you_mean, raise_all
 from gate.model.accepted import Entry
 from gate.model.case import QaCase
 from gate.model.frozen import EMPTY
+from gate.model.grants import EVERYTHING, Grants
 from gate.model.measurement import Measurement
 from gate.model.metric import Metrics
 from gate.model.page import Corpus
@@ -69,6 +71,7 @@ class Suite(NamedTuple):
     """One suite, loaded. `settings` are the change's own with the base's flags for arms that the base has.
 
     `arms`: those to measure; `others`: the typed settings of those that were left out, since an arm may ask them.
+    `grants`: which secret may go where.
     """
 
     name: str
@@ -81,6 +84,7 @@ class Suite(NamedTuple):
     base: Side | None
     left_out: tuple[str, ...] = ()
     others: Mapping[str, Any] = EMPTY
+    grants: Grants = EVERYTHING
 
     @property
     def trusted(self) -> Measurement | None:
@@ -175,9 +179,13 @@ def load_suite(project: Project, name: str, args: argparse.Namespace) -> Suite:
         what = f"is larger than the pool of {name} ({head.pool})"
         problems.found.append(Problem(f"--sweep {too_far[0]}", what, "Raise pool in gate.toml."))
     left_out = problems.attempt(lambda: _left_out(head, args)) or ()
+    allowed = problems.attempt(
+        lambda: grants(base_suite, project.root, against_base=project.base is not None)
+    )
     problems.raise_if_any()
     assert corpus is not None
     assert cases is not None
+    assert allowed is not None
     return Suite(
         name=name,
         settings=_with_rules(head, rules),
@@ -189,6 +197,7 @@ def load_suite(project: Project, name: str, args: argparse.Namespace) -> Suite:
         base=base_side,
         left_out=left_out,
         others={arm: settings for arm, settings in arms.items() if arm in left_out},
+        grants=allowed,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ from gate.arms._remembered import Remembered
 from gate.corpus.read import chunker_key, cut
 from gate.diagnosis import Diagnosis, diagnose
 from gate.errors import GateError, InputError, Problem, did_you_mean
-from gate.harness import Rows, evaluate
+from gate.harness import Rows, evaluate, told
 from gate.model.case import Case, QaCase
 from gate.model.cost import Spent
 from gate.model.fingerprint import case_key, cases_version, corpus_version, label_digest, qa_version
@@ -114,10 +114,21 @@ class Workshop:
         value = os.environ.get(name)
         if value is None or self.grants.allow(name, url):
             return value
+        where = f"sent to {origin(url) or url}" if url else "handed to the code under test"
         raise SecretRefusedError(
-            f"{name} is not sent to {origin(url) or url}: the base's gate.toml does not send it there. "
-            "Merge a change that names this address first, or name it in the Action's inputs."
+            f"{name} is not {where}: the base's gate.toml does not do that. "
+            "Merge that setting first, or allow it in the Action's inputs."
         )
+
+    def anew(self) -> Workshop:
+        """The same with no arm built yet; the corpus and its chunks are shared."""
+        return replace(self, _arms={}, _faults={}, _building=[])
+
+    @property
+    def spent(self) -> dict[str, Spent]:
+        """What each arm that was built used of a service so far, those that only others asked included."""
+        found = {name: getattr(arm, "spent", None) for name, arm in self._arms.items()}
+        return {name: used for name, used in found.items() if isinstance(used, Spent)}
 
     def close(self) -> None:
         """Let every arm that has something to end, such as a process, end it."""
@@ -154,22 +165,22 @@ def build(workshop: Workshop, name: str) -> Arm:
     except GateError:
         raise
     except Exception as fault:  # the user's packages and services may raise anything
-        return Broken(f"{type(fault).__name__}: {' '.join(str(fault).split())}")
+        return Broken(told(fault))
 
 
 def prepare(arm: Arm, cases: Sequence[Case], questions: Sequence[QaCase], pool: int) -> Arm:
     """Tell the arm every query it will be asked, each once, where it wants to know; the arm to ask from now on."""
-    told = getattr(arm, "prepare", None)
-    if told is None:
+    listens = getattr(arm, "prepare", None)
+    if listens is None:
         return arm
     asked = [case.query for case in cases]
     asked += [question.question for question in questions if question.citations]
     try:
-        told(list(dict.fromkeys(asked)), pool)
+        listens(list(dict.fromkeys(asked)), pool)
     except GateError:
         raise
     except Exception as fault:  # it should have waited for `search`; it fails every query all the same
-        return Broken(f"{type(fault).__name__}: {' '.join(str(fault).split())}")
+        return Broken(told(fault))
     return arm
 
 
@@ -197,7 +208,7 @@ class Measured(NamedTuple):
     """The change's own cases, and the base's where they differ (the same object where they do not).
 
     By arm: `without_tokens` and `tied` (`gate.harness.Rows`) are cases, `unknown_pages` names that the corpus lacks,
-    `spent` what was used of a service.
+    `spent` what was used of a service. `again`: the further measurements of a run that repeats.
     """
 
     now: Measurement
@@ -207,6 +218,7 @@ class Measured(NamedTuple):
     unknown_pages: Mapping[str, tuple[str, ...]] = EMPTY
     tied: Mapping[str, tuple[str, ...]] = EMPTY
     spent: Mapping[str, Spent] = EMPTY
+    again: tuple[Measured, ...] = ()
 
 
 def measure(
@@ -232,7 +244,6 @@ def measure(
     without_tokens = {}
     unknown_pages = {}
     tied = {}
-    spent = {}
     old_cases = [as_case(name, kept) for name, kept in old.items()]
     workshop.case_ids = ids_by_query([*cases, *old_cases], questions or ())
     for name, settings in workshop.settings.items():
@@ -248,8 +259,6 @@ def measure(
             unknown_pages[name] = unknown
         if rows.tied:
             tied[name] = rows.tied
-        if isinstance(used := getattr(arm, "spent", None), Spent):
-            spent[name] = used
         arms[name] = _arm(settings, workshop.corpus, rows, diagnosis)
         if trusted is not None:
             over_base[name] = _arm(settings, workshop.corpus, _over(trusted.cases, rows, old_rows), diagnosis)
@@ -270,7 +279,7 @@ def measure(
             on_base = now.model_copy(
                 update={"cases": trusted.cases, "cases_version": trusted.cases_version, "arms": over_base}
             )
-    return Measured(now, on_base, unanswerable, without_tokens, unknown_pages, tied, spent)
+    return Measured(now, on_base, unanswerable, without_tokens, unknown_pages, tied, workshop.spent)
 
 
 def _over(names: Iterable[str], rows: Rows, old: Rows) -> Rows:

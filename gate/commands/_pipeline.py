@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
-from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gate.commands._again import Again, measure_suite
 from gate.commands._flags import wanted_suites
 from gate.commands._judge import absent_suite, judge
 from gate.commands._load import Problems, Project, Suite, load_suite, open_project, select_suites
-from gate.commands._measure import Measured, Workshop, measure
+from gate.commands._measure import Measured, Workshop
 from gate.commands._progress import Progress
+from gate.model.cost import Spent, summed_by_arm
+from gate.model.frozen import EMPTY
 from gate.model.measurement import Measurement
 from gate.model.report import Environment
 from gate.summary import whole_report
@@ -58,28 +60,25 @@ def execute(args: argparse.Namespace) -> Outcome:
     workshops: dict[str, Workshop] = {}
     reports: dict[str, SuiteReport] = {}
     against = read_against(project, suites, args)
+    spent: dict[str, dict[str, Spent]] = {}
+    repeat = getattr(args, "repeat", None) or 1
     for name, suite in suites.items():
         where = f"{project.config.shown} [suite.{name}]"
-        workshop = Workshop(suite.corpus, suite.arms, where, project.root, others=suite.others)
-        total = len(suite.arms) * (len(suite.cases.cases) + len(suite.questions or ()))
-        with closing(workshop), Progress(name, total) as progress:
-            measured = measure(
-                name,
-                workshop,
-                suite.settings.meaning,
-                project.metrics,
-                suite.cases.cases,
-                suite.questions,
-                against.get(name) or suite.trusted,
-                progress,
-            )
-        reports[name] = judge(project, suite, measured, args, against.get(name))
+        workshop = Workshop(suite.corpus, suite.arms, where, project.root, suite.grants, others=suite.others)
+        total = repeat * len(suite.arms) * (len(suite.cases.cases) + len(suite.questions or ()))
+        trusted = against.get(name) or suite.trusted
+        with Progress(name, total) as progress:
+            measured = measure_suite(project, suite, workshop, trusted, repeat, progress)
+        again = Again(workshop, suite.settings.meaning, project.metrics)
+        reports[name] = judge(project, suite, measured, args, against.get(name), again)
         outcome_measured[name], workshops[name] = measured, workshop
+        if used := summed_by_arm([measured.spent, again.spent]):
+            spent[name] = used
     for name in absent:
         reports[name] = absent_suite(project, name)
     order = select_suites(project, wanted_suites(args))
     report = whole_report([reports[name] for name in order if name in reports])
-    report = report.model_copy(update={"environment": environment()})
+    report = report.model_copy(update={"environment": environment(spent)})
     return Outcome(project, report, suites, workshops, outcome_measured, against)
 
 
@@ -95,8 +94,26 @@ def read_against(
     return {name: reports.measurement(path, args.against, name, project.metrics) for name in suites}
 
 
-def environment() -> Environment:
-    """What may differ from machine to machine. Versions are read from what is loaded: nothing is imported for it."""
+# What an arm or an embedder may have loaded into this process.
+_PACKAGES = (
+    "fastembed",
+    "model2vec",
+    "numpy",
+    "onnxruntime",
+    "openai",
+    "pydantic",
+    "rank_bm25",
+    "sentence_transformers",
+    "tokenizers",
+    "torch",
+)
+
+
+def environment(spent: Mapping[str, dict[str, Spent]] = EMPTY) -> Environment:
+    """What may differ from machine to machine. Versions are read from what is loaded: nothing is imported for it.
+
+    An embedder whose model lies in a package names that package: PACKAGE.
+    """
     import platform
     import sys
 
@@ -104,7 +121,23 @@ def environment() -> Environment:
 
     packages = {
         name: str(module.__version__)
-        for name in ("numpy", "pydantic", "rank_bm25")
+        for name in _PACKAGES
         if (module := sys.modules.get(name)) is not None and hasattr(module, "__version__")
     }
-    return Environment(gate=__version__, python=platform.python_version(), packages=packages)
+    for name, module in list(sys.modules.items()):
+        if name.startswith("gate.embedders.") and isinstance(
+            package := getattr(module, "PACKAGE", None), str
+        ):
+            packages |= _installed(package)
+    return Environment(
+        gate=__version__, python=platform.python_version(), packages=packages, spent=dict(spent)
+    )
+
+
+def _installed(package: str) -> dict[str, str]:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return {package: version(package)}
+    except PackageNotFoundError:
+        return {}

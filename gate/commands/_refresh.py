@@ -6,23 +6,23 @@ This job runs the user's code and has no token that writes. What it leaves in th
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from gate.compare import Context, Excuse, case_changes, compare_arm, page_changes, same_scores
+from gate.compare import Context, Excuse, case_changes, compare_arm, page_changes
 from gate.diagnosis import within
 from gate.errors import InputError, Problem, raise_all
 from gate.harness import rescore
 from gate.model.accepted import Entry, one_line
+from gate.model.cost import summed_by_arm
 from gate.model.fingerprint import shown
 from gate.model.measurement import Meaning, Measurement
 from gate.model.metric import Metrics
 from gate.model.report import BaselineRef, Report, Source, SuiteReport
 from gate.model.settings import SuiteSettings
 from gate.model.verdict import Finding, Level, Verdict
+from gate.noise import moved_questions, unstable_findings, with_unstable
 from gate.situation import Situation
 from gate.store import baselines
 from gate.summary import Extras, suite_report, whole_report
@@ -52,18 +52,19 @@ def reason_of(inputs: Inputs) -> str | None:
 def measure_refresh(inputs: Inputs, folder: Path) -> Report:
     """Measure every selected suite twice and write the files of this job; nothing is written unless all is well."""
     from gate.commands._action import measuring_arguments
+    from gate.commands._again import past_caches
     from gate.commands.baseline import explained, measure_whole, reference_of, would_lower
     from gate.store import canonical
 
     reason = reason_of(inputs)
     first = measure_whole(measuring_arguments(inputs, None))
-    with _without_caches():
+    with past_caches("1"):
         # Loaded and built anew, arms and all; what the first time left in a cache does not count.
         again = measure_whole(measuring_arguments(inputs, None))
     problems, reports, told = [], [], []
     fresh: dict[str, Measurement] = {}
     for name, suite in again.suites.items():
-        now = with_unstable(first.measured[name].now, again.measured[name].now)
+        now = with_unstable(again.measured[name].now, [first.measured[name].now])
         path = suite.settings.baseline
         before, recorded, _ = reference_of(again.project, name, None)
         entries, unexplained = explained(now, before, recorded, reason, again.project.metrics)
@@ -73,7 +74,7 @@ def measure_refresh(inputs: Inputs, folder: Path) -> Report:
         sources = {
             case.id: Source(file=case.source, line=case.line) for case in suite.cases.cases if case.line
         }
-        findings = _moved_questions(first.measured[name].now, again.measured[name].now)
+        findings = moved_questions(first.measured[name].now, again.measured[name].now)
         change = Change(now, before, path, entries, suite.settings)
         reports.append(change_report(change, again.project.metrics, sources, findings))
         fresh[name] = now
@@ -84,53 +85,13 @@ def measure_refresh(inputs: Inputs, folder: Path) -> Report:
         baselines.write(folder / file_of(name), now, file_of(name))
     text = canonical.dumps({"schema": REFRESH_SCHEMA, "suites": told}, sort=False)
     canonical.write_text(folder / REFRESH, text, REFRESH)
-    return whole_report(reports).model_copy(update={"environment": again.report.environment})
-
-
-@contextmanager
-def _without_caches() -> Iterator[None]:
-    """GATE_NO_CACHE for everything that is measured inside, bridges to the user's code included."""
-    before = os.environ.get("GATE_NO_CACHE")
-    os.environ["GATE_NO_CACHE"] = "1"
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ["GATE_NO_CACHE"]
-        else:
-            os.environ["GATE_NO_CACHE"] = before
-
-
-def with_unstable(first: Measurement, again: Measurement) -> Measurement:
-    """The second measurement, with the cases whose scores moved between the two recorded as unstable."""
-    arms = {}
-    for name, arm in again.arms.items():
-        rows = first.arms[name].rows
-        moved = [
-            case
-            for case, row in arm.rows.items()
-            if case not in rows or not (same_scores(row, rows[case]) and same_scores(rows[case], row))
-        ]
-        arms[name] = arm.model_copy(update={"unstable": tuple(sorted(moved))})
-    return again.model_copy(update={"arms": arms})
-
-
-def _moved_questions(first: Measurement, again: Measurement) -> Iterator[Finding]:
-    for name, arm in again.arms.items():
-        before = first.arms[name].questions
-        moved = [
-            question
-            for question, now in arm.questions.items()
-            if question not in before or before[question].bucket != now.bucket
-        ]
-        if moved:
-            yield Finding(
-                level=Level.WARNING,
-                code="unstable-questions",
-                arm=name,
-                text=f"{name}: {_counted(moved, 'QA question')} fell into another bucket when measured again "
-                f"({_named(moved)})",
-            )
+    told_by, told_again = first.report.environment.spent, again.report.environment.spent
+    spent = {
+        name: summed_by_arm([told_by.get(name, {}), told_again.get(name, {})])
+        for name in (*told_by, *(name for name in told_again if name not in told_by))
+    }
+    environment = again.report.environment.model_copy(update={"spent": spent})
+    return whole_report(reports).model_copy(update={"environment": environment})
 
 
 class Change(NamedTuple):
@@ -160,7 +121,7 @@ def change_report(
     Only cases that both sides hold under the same label have a before and a now; the others are named as changes.
     """
     now, before, settings = change.now, change.before, change.settings
-    found = [*_unstable(now), *_lowers(change), *findings]
+    found = [*unstable_findings(now), *_lowers(change), *findings]
     situation = Situation(())
     reference = None
     if before is not None:
@@ -228,19 +189,6 @@ def _under(before: Measurement, meaning: Meaning, metrics: Metrics) -> Measureme
         for name, arm in before.arms.items()
     }
     return before.model_copy(update={"settings": meaning, "arms": arms})
-
-
-def _unstable(now: Measurement) -> Iterator[Finding]:
-    for name, arm in now.arms.items():
-        if arm.unstable:
-            yield Finding(
-                level=Level.WARNING,
-                code="unstable",
-                arm=name,
-                cases=arm.unstable,
-                text=f"{name}: {_counted(arm.unstable, 'case')} scored differently when measured again, recorded as "
-                f"unstable ({_named(arm.unstable)})",
-            )
 
 
 def _lowers(change: Change) -> Iterator[Finding]:

@@ -23,6 +23,7 @@ examples:
   gate baseline                         every suite of gate.toml
   gate baseline orbit                   one suite
   gate baseline orbit --reason "pages on 2.x were retired"
+  gate baseline --repeat 3              measure three times, and record the cases that move as unstable
   gate baseline --from-report report.json      take what a run in CI measured
 
 A case that would score lower than in the baseline of the base (--base, else the commit that is checked out, else the
@@ -33,6 +34,7 @@ file) needs --reason; it is written to baselines/<suite>.accepted.toml, where a 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="SUITE", nargs="*", help="the suites to record (default: all)")
     _flags.add_config(parser)
+    _flags.add_repeat(parser)
     parser.add_argument("--reason", metavar="TEXT", default=None, help="why cases are lowered, in one line")
     parser.add_argument(
         "--base", metavar="REF", default=None, help="the commit whose baseline lowered cases are told from"
@@ -63,7 +65,8 @@ def run(args: argparse.Namespace) -> int:
         fresh = _recorded(args, project)
     else:
         fresh = {name: measured.now for name, measured in measure_whole(args).measured.items()}
-    writes = [_prepare(project, name, now, reference, args.reason) for name, now in fresh.items()]
+    once = args.repeat == 1 and not args.from_report
+    writes = [_prepare(project, name, now, reference, args.reason, once) for name, now in fresh.items()]
     problems = [problem for write in writes for problem in write.problems]
     if problems:
         raise InputError(problems)
@@ -167,13 +170,17 @@ class _Write:
 
 
 def _prepare(
-    project: Project, name: str, now: Measurement, reference: str | None, reason: str | None
+    project: Project, name: str, now: Measurement, reference: str | None, reason: str | None, once: bool
 ) -> _Write:
+    """`once`: the suite was measured a single time, which cannot tell what is unstable."""
+    from gate.noise import carried
     from gate.store.accepted import path_beside
 
+    before, recorded, others = reference_of(project, name, reference)
+    if once and before is not None:
+        now = carried(now, before)
     write = _Write(project, name, now)
     shown = write.settings.baseline
-    before, recorded, others = reference_of(project, name, reference)
     entries, unexplained = explained(now, before, recorded, reason, project.metrics)
     if unexplained:
         write.problems.append(
@@ -186,7 +193,7 @@ def _prepare(
         losses = sum(entry.what == "case" for entry in entries)
         count = f"{losses} accepted loss{'es' if losses != 1 else ''}"
         write.said = f"{'wrote' if write.entries else 'removed'} {path_beside(shown)}: {count}\n"
-    write.said = f"wrote {shown}: {_summary(now, before)}\n{write.said}"
+    write.said = f"wrote {shown}: {_summary(now, before)}\n{_unstable(now, once)}{write.said}"
     return write
 
 
@@ -245,6 +252,19 @@ def _summary(now: Measurement, before: Measurement | None) -> str:
     text = f"{shown(now.cases_version)}, {len(now.arms)} arm{'s' if len(now.arms) != 1 else ''}"
     changes = case_changes(now.cases, before.cases) if before is not None else None
     return f"{text} ({changes})" if changes else text
+
+
+def _unstable(now: Measurement, once: bool) -> str:
+    """What the baseline records as unstable, a line for each arm."""
+    lines = []
+    for name, arm in now.arms.items():
+        if arm.unstable:
+            known = ", known from the last one ('--repeat 3' finds out anew)" if once else ""
+            more = ", ..." if len(arm.unstable) > 8 else ""
+            lines.append(
+                f"  {name}: {len(arm.unstable)} unstable{known}: {', '.join(arm.unstable[:8])}{more}\n"
+            )
+    return "".join(lines)
 
 
 def lowered_cases(

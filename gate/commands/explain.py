@@ -85,6 +85,7 @@ def explain(project: Project, suite: Suite, case: Case, before: Measurement | No
         suite.arms,
         f"{project.config.shown} [suite.{suite.name}]",
         project.root,
+        suite.grants,
         others=suite.others,
         case_ids=ids_by_query(suite.cases.all_cases, suite.questions or ()),
     )

@@ -16,6 +16,7 @@ examples:
   gate run                              every suite of the nearest gate.toml
   gate run --base origin/main           as a pull request is judged: the base's baseline, under its rules
   gate run --sweep 1,3,5,10             the same cases at several k
+  gate run --repeat 3                   which cases move between identical runs of a noisy retriever
   gate run --split dev --no-baseline    tune on the dev split; nothing is judged
   gate run --json report.json --markdown comment.md --html report.html
 
@@ -25,6 +26,7 @@ exit codes: 0 pass, partial or unjudged; 1 regression; 2 invalid input; 3 not me
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     _flags.add_measuring(parser)
+    _flags.add_repeat(parser)
     parser.add_argument(
         "--sweep", metavar="K,K,...", type=ks, default=(), help="also show every metric at these k"
     )

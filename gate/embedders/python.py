@@ -1,7 +1,7 @@
-"""Vectors from the user's own function: `embedder = "package.module:embed"`.
+"""The user's own embedder: `package.module:embed`, texts to one vector each, in the user's own interpreter.
 
-The function takes a list of texts, or texts and a mode (`query` or `passage`), and returns one list of numbers for each.
-It runs in the user's interpreter, in a process of its own.
+It takes (texts), or (texts, mode) with `mode` named so, which is `query` or `passage`. A class is made once with `options`
+and has `embed`. Sync or async; lists, numpy or torch. It never runs in the gate's process.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Any, Literal
 from pydantic import Field
 
 from gate.arms._bridge import Target
-from gate.embedders._bridged import Bridged, BridgedEmbedder, embedder
+from gate.embedders._bridged import Bridged, BridgedEmbedder, own
 from gate.embedders._host import Host
 
 
 class Settings(Bridged):
-    """`target`: `package.module:function`, or a class with `embed`, made with `options`."""
+    """`target`: `package.module:function`. `options`: what a class is made with."""
 
     type: Literal["python"]
     target: Target
@@ -30,5 +30,5 @@ def credentials(settings: Settings) -> Iterable[tuple[str, str]]:
 
 
 def build(settings: Settings, host: Host) -> BridgedEmbedder:
-    """The process starts with the first text."""
-    return embedder(settings, host, settings.target, settings.options, settings.target)
+    """Nothing is started before the first text."""
+    return own(settings.target, settings.options, settings, host)

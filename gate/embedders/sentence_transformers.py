@@ -1,32 +1,25 @@
-"""A model of the package sentence-transformers, in the interpreter that has it (`python` of gate.toml, or the Action's input)."""
+"""A model of the user's sentence-transformers package, in the user's interpreter."""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Iterable
+from typing import Literal
 
-from pydantic import Field
-
-from gate.embedders._bridged import THEIR_MODELS, Bridged, BridgedEmbedder, embedder
+from gate.embedders._bridged import BridgedEmbedder, BridgedModel, named
 from gate.embedders._host import Host
-from gate.model.settings import Text
 
 
-class Settings(Bridged):
-    """`model`: its name or folder. `options`: further arguments for the package's own class."""
+class Settings(BridgedModel):
+    """`model`: a name on the hub or a folder. Unset prefixes leave it to the model's own prompts."""
 
     type: Literal["sentence-transformers"]
-    model: Text
-    options: dict[str, Any] = Field(default_factory=dict)
+
+
+def credentials(settings: Settings) -> Iterable[tuple[str, str]]:
+    """(variable, "") for what the package is handed, such as HF_HOME."""
+    return settings.credentials()
 
 
 def build(settings: Settings, host: Host) -> BridgedEmbedder:
-    """The process starts, and the model is loaded, with the first text."""
-    options = {"model": settings.model, **settings.options}
-    return embedder(
-        settings,
-        host,
-        "SentenceTransformers",
-        options,
-        f"sentence-transformers {settings.model}",
-        THEIR_MODELS,
-    )
+    """Nothing is started before the first text."""
+    return named("sentence-transformers", "SentenceTransformers", settings, host)

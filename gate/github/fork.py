@@ -21,12 +21,14 @@ from gate.diagnosis import within
 from gate.errors import InputError, Problem, did_you_mean
 from gate.github.client import Artifact
 from gate.harness import rescore
+from gate.model.comparison import Pair
 from gate.model.fingerprint import nfc, shown
 from gate.model.frozen import EMPTY
-from gate.model.measurement import ArmMeasurement, Measurement
+from gate.model.measurement import ArmMeasurement, Measurement, Row
 from gate.model.metric import Metrics
 from gate.model.report import BaselineRef, Report, SuiteReport, Versions
 from gate.model.verdict import Finding, Level, Verdict, decide, worst
+from gate.report.flaky import flaky_findings
 from gate.situation import Run, Side, Situation, resolve
 from gate.store import baselines
 from gate.store.text import decode
@@ -103,6 +105,9 @@ def read_artifact(data: bytes, metrics: Metrics) -> Report:
             raise refused("has a fingerprint that is none")
         if faults := baselines.inconsistencies(measurement_of(suite), metrics):
             raise refused(f"contradicts itself ({faults[0][:REASON_LIMIT]})")
+        for row in (row for arm in suite.arms.values() for row in arm.again.values()):
+            if fault := baselines.ranking_fault(row, suite.pool):
+                raise refused(f"contradicts itself (a second measurement: {fault})")
     return report
 
 
@@ -194,10 +199,13 @@ def _judged(
 ) -> SuiteReport:
     theirs = measurement_of(suite)
     run, findings = _run(theirs, base, metrics)
+    run = run._replace(again=_again(suite, run, metrics))
     _check_metrics(base, metrics)
     situation = resolve(run, metrics)
+    findings += flaky_findings(situation.arms, run.now.settings.k)
     findings += [*more, *situation.findings, *(policies(run, situation) if policies is not None else ())]
     findings += _claimed(suite.verdict, findings)
+    findings += without_secrets(findings)
     ordered = sorted(findings, key=lambda finding: list(Level).index(finding.level))
     reference = None
     if base.baseline is not None:
@@ -211,6 +219,39 @@ def _judged(
     asked = [arm.diagnosis.unanswerable for arm in suite.arms.values() if arm.diagnosis is not None]
     extras = Extras(unanswerable=min(max(0, *asked, 0), LARGEST_SETTING))
     return suite_report(run.now, base.settings, situation, verdict, ordered, reference, metrics, extras)
+
+
+def _again(suite: SuiteReport, run: Run, metrics: Metrics) -> dict[Pair, Row]:
+    """The second measurements that the run left, under the base's labels and settings. No better known than the first."""
+    if run.on_base is None:
+        return {}
+    labels, meaning = run.on_base.cases, run.on_base.settings
+    found: dict[Pair, Row] = {}
+    for name, arm in suite.arms.items():
+        kept = run.on_base.arms[name].rows if name in run.on_base.arms else {}
+        rows = {case: row for case, row in arm.again.items() if case in kept}
+        found |= {(name, case): row for case, row in rescore(rows, labels, meaning, metrics).items()}
+    return found
+
+
+def without_secrets(findings: Iterable[Finding]) -> list[Finding]:
+    """What a maintainer can do where arms were not measured in a run that GitHub gives no secrets."""
+    arms = dict.fromkeys(finding.arm for finding in findings if finding.arm and finding.level in _UNMEASURED)
+    if not arms:
+        return []
+    return [
+        Finding(
+            level=Level.NOTICE,
+            code="no-secrets",
+            text="GitHub gives no secrets to a run of a pull request from a fork or of Dependabot's, and "
+            f"{', '.join(arms)} may need one",
+            todo="Somebody with write access who has read the change can push its branch to this repository: there all "
+            "of it is measured.",
+        )
+    ]
+
+
+_UNMEASURED = (Level.NOT_MEASURED, Level.PARTIAL)
 
 
 def _check_metrics(base: Side, metrics: Metrics) -> None:

@@ -32,7 +32,8 @@ class CaseMove(Frozen):
     `scores`: metric -> (before, now). `pages`: its relevant pages. `overtaken_by`: pages above the lost page now
     that were not above it before. `touched`: those of all these pages whose content differs from the baseline's.
     `accepted`: the reason, where a reviewed file accepts the loss. `already_lost`: the base tree, measured again,
-    has the loss too. `weighs`: some of the loss is not excused.
+    has the loss too. `again`: metric -> the score of a second measurement, where there was one; `flaky`: that one does
+    not confirm the loss, and the baseline knows the arm as unstable. `weighs`: some of the loss is not excused.
     """
 
     id: str
@@ -44,6 +45,8 @@ class CaseMove(Frozen):
     touched: tuple[str, ...] = ()
     accepted: str | None = None
     already_lost: bool = False
+    again: dict[str, float] = Field(default_factory=dict)
+    flaky: bool = False
     weighs: bool = False
 
 
@@ -59,7 +62,7 @@ class Evidence(Frozen):
 class MetricChange(Frozen):
     """One metric over the same cases: means before and now, the sum of the differences, and the counts.
 
-    `gated` is the sum without accepted losses: what a policy decides on.
+    `gated` is the sum without accepted and flaky losses: what a policy decides on.
     """
 
     before: float
@@ -92,8 +95,8 @@ class QuestionMove(Frozen):
 class ArmComparison(GroupComparison):
     """One arm against its own rows in the baseline. wins, losses and ties are on the first metric of the policy.
 
-    `lowered_kinds` score below the baseline on a metric of the policy; `dropped_kinds` are those of them whose fall no
-    accepted loss excuses.
+    `lowered_kinds` score below the baseline on a metric of the policy; `dropped_kinds` are those of them whose fall
+    nothing excuses: no accepted loss, no second measurement.
     """
 
     wins: int

@@ -12,8 +12,9 @@ from pydantic import ConfigDict, Field, JsonValue
 
 from gate.model.case import Split
 from gate.model.comparison import ArmComparison, CaseChanges, PageChanges
+from gate.model.cost import Spent
 from gate.model.frozen import Frozen
-from gate.model.measurement import Bucket, Label, Positive, Question
+from gate.model.measurement import Bucket, Label, Positive, Question, Row
 from gate.model.verdict import Finding, Verdict
 
 REPORT_SCHEMA: Final = "retrieval-gate/report/1"
@@ -76,7 +77,11 @@ class DiagnosisReport(Frozen):
 
 
 class ArmReport(Means):
-    """One arm. `n` counts the cases in the means; `failed` are the cases that were not measured, with the reason."""
+    """One arm. `n` counts the cases in the means; `failed` are the cases that were not measured, with the reason.
+
+    `unstable`: cases that scored differently when measured again. `tied`: cases where a tie decides the top k.
+    `again`: lost cases in a second measurement.
+    """
 
     model_config = _FLAT
     __pydantic_extra__: dict[str, Score]
@@ -92,6 +97,14 @@ class ArmReport(Means):
     failed: dict[str, str] = Field(default_factory=dict)
     failed_questions: dict[str, str] = Field(default_factory=dict)
     unstable: tuple[str, ...] = ()
+    tied: tuple[str, ...] = ()
+    again: dict[str, Row] = Field(default_factory=dict)
+
+    @property
+    def reason(self) -> str:
+        """Why nothing of this arm was measured, where one reason holds for all of it; else empty."""
+        reasons = {*self.failed.values(), *self.failed_questions.values()}
+        return reasons.pop() if not self.cases and len(reasons) == 1 else ""
 
 
 class BaselineRef(Frozen):
@@ -146,11 +159,15 @@ class SuiteReport(Frozen):
 
 
 class Environment(Frozen):
-    """Versions and cost: shown, never compared. No timings: the same run twice is the same bytes."""
+    """Versions and cost: shown, never compared. No timings: the same run twice is the same bytes.
+
+    `spent`: suite -> arm -> what the arm used of a service, all measurements of the run together.
+    """
 
     gate: str = ""
     python: str = ""
     packages: dict[str, str] = Field(default_factory=dict)
+    spent: dict[str, dict[str, Spent]] = Field(default_factory=dict)
 
 
 class Report(Frozen):

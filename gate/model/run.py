@@ -8,7 +8,7 @@ from typing import NamedTuple
 from gate.model.accepted import Entry
 from gate.model.comparison import Pair
 from gate.model.frozen import EMPTY
-from gate.model.measurement import Measurement
+from gate.model.measurement import ArmMeasurement, Measurement, Row
 from gate.model.settings import SuiteSettings
 
 
@@ -25,7 +25,8 @@ class Run(NamedTuple):
 
     `now`: the change's own cases. `on_base`: the change's arms over the cases of the base baseline (the same object
     as `now` where the case sets are equal). `base`: the trusted side; None without --base. `renames`: doc_id ->
-    doc_id, from git. `left_out`: arms that the command line did not select.
+    doc_id, from git. `left_out`: arms that the command line did not select. `again`: lost cases as the base labels them,
+    in a second measurement. `failed_again`: arms that failed when the whole was repeated. `seen`: further rows of the change's own cases, where a case was measured more than once.
     """
 
     suite: str
@@ -36,6 +37,9 @@ class Run(NamedTuple):
     renames: Mapping[str, str] = EMPTY
     left_out: tuple[str, ...] = ()
     already_lost: Mapping[Pair, Mapping[str, float]] = EMPTY
+    again: Mapping[Pair, Row] = EMPTY
+    failed_again: Mapping[str, ArmMeasurement] = EMPTY
+    seen: Mapping[Pair, tuple[Row, ...]] = EMPTY
     base_has_config: bool = True
     against: bool = False
 

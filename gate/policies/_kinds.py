@@ -35,6 +35,7 @@ def fallen_kinds(
                     for move in comparison.lost
                     if move.kind == kind
                     and not move.accepted
+                    and not move.flaky
                     and move.scores[metric][1] < move.scores[metric][0]
                 )
                 found.append(

@@ -9,7 +9,7 @@ from gate.model.comparison import DUST, ArmComparison, GroupComparison
 from gate.model.report import SMALL_SAMPLE, ArmReport, SuiteReport
 from gate.model.verdict import Level
 from gate.report.medium import Medium
-from gate.report.numbers import arrow, column, count_pair, counted, pair, plural, single
+from gate.report.numbers import arrow, column, count_pair, counted, first_sentence, pair, plural, single
 from gate.report.parts import Cells, Section
 from gate.report.titles import Names, of_mean, of_row
 
@@ -132,7 +132,10 @@ class _Board:
         return text, self.medium.beside(counts) if counts else ""
 
     def mark(self, arm: str, kind: str, found: ArmComparison | None, text: str) -> str:
-        """`text` with a mark where the kind fails the check, or is lower without failing it."""
+        """`text` with a mark where the kind fails the check, or is lower without failing it, or has a flaky loss."""
+        if found is not None and any(move.flaky and move.kind == kind for move in found.lost):
+            self.used["flaky"] = None
+            text = f"{text} {self.medium.flaky}"
         if (arm, kind) in self.failing:
             self.used["failing"] = None
             return self.medium.strong(f"{text} {self.medium.failing}")
@@ -147,11 +150,13 @@ class _Board:
         self.used["small"] = None
         return self.medium.small
 
-    def name(self, name: str, arm: ArmReport, found: ArmComparison | None) -> str:
+    def name(self, name: str, arm: ArmReport) -> str:
+        reason = arm.reason
         said = [
             "shown only" if not arm.gate else "",
-            "new" if found is None and self.suite.comparison else "",
-            f"{len(arm.failed):,} not measured" if arm.failed else "",
+            "new" if name not in self.suite.comparison and self.suite.comparison else "",
+            f"{len(arm.failed):,} not measured" if arm.failed and not reason else "",
+            f"not measured: {self.medium.plain(first_sentence(reason), 160)}" if reason else "",
         ]
         marks = ", ".join(filter(None, said))
         return self.medium.plain(name, 60) + (f" ({marks})" if marks else "")
@@ -164,7 +169,7 @@ class _Board:
         rows = []
         for name, arm, found in self.arms():
             whole = self.group(name, found, None)
-            cells = [self.name(name, arm, found), str(whole.n)]
+            cells = [self.name(name, arm), str(whole.n)]
             cells += ["".join(self.number(whole, names)) for names in self.metrics]
             cells += [self._kind_cell(name, found, kind, sizes) for kind in self.kinds]
             rows.append((*cells, whole.moved))
@@ -183,7 +188,7 @@ class _Board:
             if before is not None and now - before < -DUST:
                 title = of_row(row, self.suite.k).shown(self.medium)
                 small_print += self.medium.beside(f"{title} {arrow(*pair(before, now))}")
-        if group.n != sizes[kind]:
+        if group.n and group.n != sizes[kind]:
             small_print += self.medium.beside(f"n = {group.n}")
         return self.mark(name, kind, found, number) + small_print
 
@@ -192,7 +197,7 @@ class _Board:
         blocks: list[list[Cells]] = []
         for name, arm, found in self.arms():
             whole = self.group(name, found, None)
-            label = self.name(name, arm, found)
+            label = self.name(name, arm)
             blocks.append([self._long_row(label, "all", whole, self.small(whole.n))])
             dropped = [kind for kind in self.kinds if found is not None and kind in found.lowered_kinds]
             for kind in (*dropped, *(kind for kind in self.kinds if kind not in dropped)):
@@ -231,6 +236,7 @@ class _Board:
         marks = {
             "failing": f"{medium.failing} = below the baseline, fails the check",
             "lower": f"{medium.lower} = below the baseline, does not fail the check",
+            "flaky": f"{medium.flaky} = with a loss that was not confirmed when measured again, which is not gated",
             "small": f"{medium.small} = fewer than {SMALL_SAMPLE} cases",
         }
         said = [f"before -> now; W/L/T = cases won/lost/tied on {title}"] if suite.comparison else []

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from gate.model.report import SuiteReport
 from gate.model.verdict import Finding, Level, Verdict
 from gate.report.medium import Medium
-from gate.report.numbers import listed, plural
+from gate.report.numbers import first_sentence, listed, plural
 
 MARKS = {
     Verdict.PASS: "✅",
@@ -99,9 +99,16 @@ def _not_measured(suite: SuiteReport, medium: Medium) -> str:
         if finding.arm is None:
             said.append(medium.plain(finding.text, 160))
         else:
-            failed = f" ({plural(len(finding.cases), 'query')} failed)" if finding.cases else ""
-            said.append(f"{medium.plain(finding.arm, 60)}{failed}")
+            said.append(f"{medium.plain(finding.arm, 60)}{_why(suite, finding, medium)}")
     return _with_regressions(_joined(said, "arm"), suite, medium)
+
+
+def _why(suite: SuiteReport, finding: Finding, medium: Medium) -> str:
+    """Why an arm was not measured, in brackets: the one reason, or how many queries failed."""
+    arm = suite.arms.get(finding.arm or "")
+    if arm is not None and arm.reason:
+        return f" ({medium.plain(first_sentence(arm.reason), 160)})"
+    return f" ({plural(len(finding.cases), 'query')} failed)" if finding.cases else ""
 
 
 def _with_regressions(said: str, suite: SuiteReport, medium: Medium) -> str:
@@ -111,8 +118,12 @@ def _with_regressions(said: str, suite: SuiteReport, medium: Medium) -> str:
 
 def _partial(suite: SuiteReport, medium: Medium) -> str:
     found = _at(suite, Level.PARTIAL)
-    arms = dict.fromkeys(medium.plain(finding.arm, 60) for finding in found if finding.arm is not None)
+    by_arm = {finding.arm: finding for finding in found if finding.arm is not None}
+    arms = [medium.plain(name, 60) for name in by_arm]
     said = [f"{listed(arms, _NAMED)} not measured"] if arms else []
+    if len(by_arm) == 1:
+        [finding] = by_arm.values()
+        said = [f"{arms[0]} not measured{_why(suite, finding, medium)}"]
     said += [medium.plain(finding.text, 160) for finding in found if finding.arm is None]
     return f"{_joined(said, 'problem')}; {_clean(suite, medium)} in what was measured"
 
@@ -145,8 +156,16 @@ def _clean(suite: SuiteReport, medium: Medium) -> str:
         shown_only = any(found.lowered_kinds for found in suite.comparison.values())
         return ", ".join([cases, "no gated kind dropped" if shown_only else "no kind dropped", *moved])
     named = listed(fallen, _NAMED)
-    if all(move.accepted for move in lost):
-        return f"{cases}, nothing dropped but {plural(len(lost), 'accepted loss')} ({named})"
+    if all(move.accepted or move.flaky for move in lost):
+        excused = [
+            plural(count, noun)
+            for noun, count in (
+                ("accepted loss", sum(bool(move.accepted) for move in lost)),
+                ("flaky loss", sum(move.flaky and not move.accepted for move in lost)),
+            )
+            if count
+        ]
+        return f"{cases}, nothing dropped but {' and '.join(excused)} ({named})"
     return f"{cases}, no drop that the policy fails ({named} lower, {', '.join(moved)})"
 
 
@@ -187,6 +206,8 @@ def counts_line(suite: SuiteReport, medium: Medium) -> str:
     """Cases won, lost and tied, by arm."""
     said = [
         f"{medium.plain(name, 60)}: {found.wins:,} won, {found.losses:,} lost, {found.ties:,} tied"
+        if found.n
+        else f"{medium.plain(name, 60)}: not measured"
         for name, found in suite.comparison.items()
     ]
     return "; ".join([*said[:8], *([f"and {len(said) - 8} more arms"] if len(said) > 8 else [])])

@@ -34,6 +34,7 @@ class Html:
 
     failing = "▼"
     lower = "▽"
+    flaky = "≈"
     small = "*"
     more = "the table of all cases below has them"
     wide = True

@@ -190,6 +190,8 @@ def _note(move: CaseMove | None, row: CaseRow) -> str:
     said = []
     if move is not None and move.accepted:
         said.append("accepted")
+    if move is not None and move.flaky:
+        said.append("flaky")
     if move is not None and move.already_lost:
         said.append("already lost on the base")
     if row.missing:

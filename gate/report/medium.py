@@ -10,8 +10,8 @@ from gate.report import escape
 class Medium(Protocol):
     """How one medium shows data (`code`, `cell`, `plain`) and our own words around it (`strong`, `beside`).
 
-    `failing` marks a kind that fails the check, `lower` one that is below the baseline without failing it, `small` a
-    small sample; `more` says where the rows are that do not stand in a report.
+    `failing` marks a kind that fails the check, `lower` one that is below the baseline without failing it, `flaky` one
+    with a loss that a second measurement does not confirm, `small` a small sample; `more` says where the rows are that do not stand in a report.
     """
 
     @property
@@ -19,6 +19,9 @@ class Medium(Protocol):
 
     @property
     def lower(self) -> str: ...
+
+    @property
+    def flaky(self) -> str: ...
 
     @property
     def small(self) -> str: ...
@@ -61,6 +64,7 @@ class Markdown:
 
     failing = "▼"
     lower = "▽"
+    flaky = "≈"
     small = r"\*"
     more = "the full report is in the artifact"
     wide = True
@@ -89,6 +93,7 @@ class Terminal:
 
     failing = "dropped"
     lower = "lower"
+    flaky = "flaky"
     small = "*"
     more = "--json and --markdown have all of them"
     wide = False

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from gate.compare import OVERTAKERS
 from gate.model.comparison import DUST, CaseMove, PageChanges, PageMove
 from gate.model.report import ArmReport, CaseRow, SuiteReport
+from gate.report.flaky import again
 from gate.report.medium import Medium
 from gate.report.numbers import arrow, listed, pair, plural, rank_pair, signed
 from gate.report.parts import Added, Cells, Miss, Moved, PageLine, Section
@@ -52,6 +53,7 @@ class _Teller:
         remarks = [
             f"accepted: {medium.plain(move.accepted, 200)}" if move.accepted else "",
             "already lost on the base" if move.already_lost else "",
+            again(move),
             "" if gated else "shown only",
         ]
         return Moved(
@@ -134,12 +136,13 @@ def lost(suite: SuiteReport, medium: Medium) -> Section[Moved]:
     moves = [(arm, move) for arm, found in suite.comparison.items() for move in found.lost]
     order = {arm: position for position, arm in enumerate(suite.comparison)}
 
-    def weight(entry: tuple[str, CaseMove]) -> tuple[bool, bool, bool, float, str, int]:
+    def weight(entry: tuple[str, CaseMove]) -> tuple[bool, bool, bool, bool, float, str, int]:
         arm, move = entry
         shown_only = arm in suite.arms and not suite.arms[arm].gate
         return (
             shown_only,
             bool(move.accepted),
+            move.flaky,
             move.already_lost,
             round(_difference(move), 9),
             move.id,
@@ -241,14 +244,24 @@ def _outcome(suite: SuiteReport, arm: ArmReport, row: CaseRow | None, name: str,
 
 
 def failures(suite: SuiteReport, medium: Medium) -> Section[Cells]:
-    """Every case and question that was not measured, with the reason."""
-    rows = tuple(
-        (medium.plain(name, 60), medium.cell(case, _ID), medium.cell(reason, 200))
-        for name, arm in suite.arms.items()
-        for case, reason in (*arm.failed.items(), *arm.failed_questions.items())
-    )
+    """What was not measured, with the reason; a reason that many share is said once."""
+    rows = []
+    count = 0
+    for name, arm in suite.arms.items():
+        reasons: dict[str, list[str]] = {}
+        for case, reason in (*arm.failed.items(), *arm.failed_questions.items()):
+            reasons.setdefault(reason, []).append(case)
+        failed = sum(map(len, reasons.values()))
+        answered = len(arm.cases) + (len(arm.diagnosis.questions) if arm.diagnosis is not None else 0)
+        count += failed
+        for reason, cases in reasons.items():
+            if len(cases) == failed > 1 and not answered:
+                said = f"all {plural(failed, 'query')}"
+            else:
+                said = listed([medium.cell(case, _ID) for case in cases], _NAMED)
+            rows.append((medium.plain(name, 60), said, medium.cell(reason, 200)))
     head = ("arm", "case", "reason")
-    return Section(f"Not measured: {len(rows):,}", head=head, align=("left", "left", "left"), rows=rows)
+    return Section(f"Not measured: {count:,}", head=head, align=("left", "left", "left"), rows=tuple(rows))
 
 
 def diagnosis(suite: SuiteReport, medium: Medium) -> Section[Cells]:

@@ -165,6 +165,18 @@ def p_value(p: float) -> str:
     return repr(p)
 
 
+def usd(value: float) -> str:
+    """An amount in US dollars: two digits, more where they would not show it.
+
+    >>> usd(1.5), usd(0.00016), usd(0.0)
+    ('1.50', '0.00016', '0')
+    """
+    if value <= 0:
+        return "0"
+    digits = max(2, 1 - math.floor(math.log10(value)))
+    return f"{value:.{min(digits, 15)}f}"
+
+
 def rank(value: int | None) -> str:
     """A rank among the pages of the pool.
 
@@ -190,6 +202,15 @@ def signed(count: int) -> str:
     ('+2', '-1')
     """
     return f"{count:+d}"
+
+
+def first_sentence(text: str) -> str:
+    """The first sentence without its full stop, for a line that has no room for what to do.
+
+    >>> first_sentence("KEY is not set. Set it."), first_sentence("HTTP 503 of api.example.org")
+    ('KEY is not set', 'HTTP 503 of api.example.org')
+    """
+    return text.partition(". ")[0].removesuffix(".")
 
 
 def listed(items: Iterable[str], most: int) -> str:

@@ -6,10 +6,11 @@ import json
 from collections.abc import Iterator
 
 from gate.model.comparison import GroupComparison
+from gate.model.cost import Spent
 from gate.model.fingerprint import shown
 from gate.model.report import Report, SuiteReport
 from gate.report.medium import Medium
-from gate.report.numbers import interval, listed, p_value, plural, points
+from gate.report.numbers import interval, listed, p_value, plural, points, usd
 from gate.report.parts import Cells, Note, Section
 from gate.report.titles import of_row
 
@@ -146,6 +147,11 @@ def _provenance(report: Report, suite: SuiteReport, medium: Medium) -> Iterator[
         if arm.unstable:
             unstable = listed([medium.cell(case, 80) for case in arm.unstable], _NAMED)
             yield "", f"unstable from run to run: {unstable}"
+        if arm.tied:
+            tied = listed([medium.cell(case, 80) for case in arm.tied], _NAMED)
+            yield "", f"decided by a tie at {suite.k}: {tied}"
+    for name, spent in report.environment.spent.get(suite.suite, {}).items():
+        yield f"spent by {medium.plain(name, 60)}", medium.plain(spent_line(spent), 300)
     environment = report.environment
     if environment.gate:
         python = f", Python {medium.cell(environment.python, 40)}" if environment.python else ""
@@ -153,6 +159,21 @@ def _provenance(report: Report, suite: SuiteReport, medium: Medium) -> Iterator[
     if environment.packages:
         packages = [f"{name} {version}" for name, version in sorted(environment.packages.items())]
         yield "packages", medium.plain(", ".join(packages), 300)
+
+
+def spent_line(spent: Spent) -> str:
+    """`12 texts embedded, 4,812 cached, 1 request, 0.0002 USD at 0.02 USD per 1M tokens (2026-11-30)`."""
+    said = [f"{plural(spent.texts, 'text')} embedded", f"{spent.cached:,} cached"]
+    if spent.requests:
+        said.append(plural(spent.requests, "request"))
+    if spent.tokens:
+        said.append(plural(spent.tokens, "token"))
+    if spent.cost_usd is None:
+        said.append("cost unknown")
+    elif spent.requests or spent.cost_usd:
+        at = f" at {spent.price}" if spent.price else ""
+        said.append(f"{usd(spent.cost_usd)} USD{at}")
+    return ", ".join(said)
 
 
 def notes(suite: SuiteReport, medium: Medium, levels: tuple[str, ...], title: str) -> Section[Note]:

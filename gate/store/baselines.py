@@ -142,6 +142,15 @@ def inconsistencies(measurement: Measurement, metrics: Metrics) -> list[str]:
     return faults
 
 
+def ranking_fault(row: Row, pool: int) -> str:
+    """What is wrong with the ranking of a row by itself; empty for one that a run wrote."""
+    if len(row.at) != len(row.ranked) or list(row.at) != sorted(set(row.at)):
+        return "'at' does not fit 'ranked'"
+    if max(row.at, default=0) > pool:
+        return f"a page stands beyond the pool of {pool}"
+    return "a page is ranked twice" if len(set(row.ranked)) != len(row.ranked) else ""
+
+
 def _row_faults(
     arm_name: str, arm: ArmMeasurement, measurement: Measurement, metrics: Metrics, everywhere: set[str]
 ) -> Iterator[str]:
@@ -149,12 +158,8 @@ def _row_faults(
     for name, row in arm.rows.items():
         where = f"arm '{arm_name}', case '{name}'"
         extra = sorted(row.scores.keys() - everywhere)
-        if len(row.at) != len(row.ranked) or list(row.at) != sorted(set(row.at)):
-            yield f"{where}: 'at' does not fit 'ranked'"
-        elif max(row.at, default=0) > measurement.settings.pool:
-            yield f"{where}: a page stands beyond the pool of {measurement.settings.pool}"
-        elif len(set(row.ranked)) != len(row.ranked):
-            yield f"{where}: a page is ranked twice"
+        if fault := ranking_fault(row, measurement.settings.pool):
+            yield f"{where}: {fault}"
         elif extra:
             yield f"{where} has the score '{extra[0]}', which other rows lack"
         else:

@@ -609,7 +609,7 @@ JUDGED = [
     Odd("another k", config("k = 2", "k = 3"), 2, ("the baseline was recorded under other settings (k 2 -> 3)",), start="recorded", verdict="invalid"),
     Odd("an arm that fails every query", both(user_code(
         "from gate.model.settings import ArmSettings as Settings\n\nclass arm:\n    Settings = Settings\n\n    @staticmethod\n    def build(materials, settings):\n        raise OSError('no\\nengine')\n"
-    )), 3, ("arm 'keyword': 8 of 8 queries failed (first 'q-02': BuildError: OSError: no engine)",), verdict="not_measured", command=MEASURE),
+    )), 3, ("arm 'keyword': all 8 queries failed: OSError: no engine",), verdict="not_measured", command=MEASURE),
 ]  # fmt: skip
 
 # --- The command line -----------------------------------------------------------------------------------------------

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
+import subprocess
+import sys
+from argparse import Namespace
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from small_project import REPOSITORY, Project
+
+from gate.commands._load import load_suite, open_project
+from gate.commands._measure import Workshop
 
 COPIED = ("datasets", "eval", "baselines")
 CASE = "rq-002"
@@ -109,6 +117,75 @@ def test_the_demo_passes_and_prints_table_misses_diagnosis_and_verdict(orbit: Pr
         "reached",
     ):
         assert part in done.out, part
+
+
+OFFLINE = """
+import sys
+def refuse(event, arguments):
+    if event in ("socket.connect", "socket.getaddrinfo", "socket.sendto"):
+        raise AssertionError(f"{event} {arguments}")
+sys.addaudithook(refuse)
+from gate import cli
+sys.exit(cli.main(["run", "--json", "report.json"]))
+"""
+
+
+def test_the_demo_measures_three_arms_without_a_key_a_network_or_a_cache(orbit: Project) -> None:
+    """In a process that may not even look up a name."""
+    kept = {"PATH", "LANG", "VIRTUAL_ENV"}
+    environment = {name: value for name, value in os.environ.items() if name in kept}
+    environment |= {
+        "PYTHONPATH": str(REPOSITORY),
+        "HOME": str(orbit.root),
+        "GATE_CACHE": str(orbit.root / "c"),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", OFFLINE],
+        cwd=orbit.root,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    arms = json.loads(orbit.read("report.json"))["suites"][0]["arms"]
+    assert {name: arm["n"] for name, arm in arms.items()} == {"keyword": 22, "vector": 22, "hybrid": 22}
+    for name in arms:
+        assert re.search(rf"^{name} +all +22 ", done.stdout, re.MULTILINE), name
+
+
+def test_the_hybrid_ranks_as_rrf_of_the_two_legs_computed_here(orbit: Project) -> None:
+    """From the legs' hits by the formula; and the legs' hits are those that the report's rows stand for."""
+    code, report = orbit.report("--no-baseline", "--split", "all")
+    assert code == 0
+    rows = {name: {case["id"]: case for case in arm["cases"]} for name, arm in report["arms"].items()}
+    arguments = Namespace(config=str(orbit.root / "gate.toml"), no_baseline=True, split="all")
+    project = open_project(arguments)
+    suite = load_suite(project, "orbit", arguments)
+    moved = 0
+    with closing(Workshop(suite.corpus, suite.arms, "test", project.root)) as workshop:
+        for case in suite.cases.cases:
+            hits = {leg: workshop.arm(leg).search(case.query, 20) for leg in ("vector", "keyword")}
+            for leg, found in hits.items():
+                assert list(dict.fromkeys(hit.doc_id for hit in found)) == rows[leg][case.id]["ranked"]
+            scores: dict[str, float] = {}
+            for leg in ("vector", "keyword"):
+                for rank, hit in enumerate(hits[leg], 1):
+                    scores[hit.chunk_id] = scores.get(hit.chunk_id, 0.0) + 1 / (60 + rank)
+            fused = sorted(scores, key=lambda chunk: -scores[chunk])[:20]
+            pages = list(dict.fromkeys(chunk.rpartition("#")[0] for chunk in fused))
+            assert rows["hybrid"][case.id]["ranked"] == pages, case.id
+            for hit in workshop.arm("hybrid").search(case.query, 20):
+                assert hit.ranks == {
+                    leg: next(rank for rank, one in enumerate(found, 1) if one.chunk_id == hit.chunk_id)
+                    for leg, found in hits.items()
+                    if hit.chunk_id in {one.chunk_id for one in found}
+                }
+            moved += (
+                pages != rows["keyword"][case.id]["ranked"] and pages != rows["vector"][case.id]["ranked"]
+            )
+    assert moved > 20, "else this would show little"
 
 
 def test_the_set_has_the_shape_that_was_promised(orbit: Project) -> None:

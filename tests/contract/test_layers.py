@@ -22,6 +22,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "gate.compare",
         "gate.explain",
         "gate.history",
+        "gate.noise",
         "gate.situation",
         "gate.acceptance",
         "gate.edits",
@@ -129,18 +130,20 @@ def test_help_loads_nothing_heavy() -> None:
     assert not loaded & {"numpy", "openai", "github", "jinja2", "rank_bm25", "requests", "scipy", "shtab"}
 
 
-def test_a_keyword_run_loads_neither_clients_nor_scorers(tmp_path: Path) -> None:
+CLIENTS = {"openai", "github", "rank_bm25", "requests", "scipy", "multiprocessing", "shtab"}
+
+
+@pytest.mark.parametrize(
+    ("flags", "more"),
+    [((), {"wordllama", "torch"}), (("--arm", "keyword"), {"tokenizers", "wordllama", "onnxruntime"})],
+    ids=["all arms", "keyword"],
+)
+def test_a_run_loads_neither_clients_nor_scorers_nor_models_it_does_not_need(
+    flags: tuple[str, ...], more: set[str]
+) -> None:
     code = (
         "import contextlib, io, os\nfrom gate import cli\n"
         f"os.chdir({str(GATE.parent)!r})\n"
-        "with contextlib.redirect_stdout(io.StringIO()):\n  cli.main(['run'])"
+        f"with contextlib.redirect_stdout(io.StringIO()):\n  assert cli.main(['run', *{flags}]) == 0"
     )
-    assert not loaded_by(code) & {
-        "openai",
-        "github",
-        "rank_bm25",
-        "requests",
-        "scipy",
-        "multiprocessing",
-        "shtab",
-    }
+    assert not loaded_by(code) & (CLIENTS | more)

@@ -116,6 +116,7 @@ def check_arm(arm: Arm) -> None:
 EMBEDDER_OPTIONS: dict[str, dict[str, Any]] = {
     "openai": {"model": "text-embedding-3-small"},
     "python": {"target": "mine:embed"},
+    **{name: {"model": "absent"} for name in ("fastembed", "model2vec", "sentence-transformers")},
 }
 
 

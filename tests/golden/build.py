@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from gate import registry
 from gate.harness import score_row
 from gate.model.accepted import Entry
 from gate.model.case import QaCase
+from gate.model.cost import Spent
 from gate.model.fingerprint import corpus_version, label_digest, labels_version, qa_version, question_digest
 from gate.model.measurement import ArmMeasurement, Label, Meaning, Measurement, Question
 from gate.model.metric import Metrics
@@ -16,7 +17,9 @@ from gate.model.ranking import Ranking
 from gate.model.report import BaselineRef, Environment, Report
 from gate.model.settings import OpenArmSettings, OpenPolicySettings, SuiteSettings
 from gate.model.verdict import Finding, Level, decide
+from gate.noise import doubted, flaky_pairs, unstable_findings, with_again
 from gate.policies import any_drop
+from gate.report.flaky import flaky_findings
 from gate.situation import Run, Side, resolve, unmeasured
 from gate.summary import NO_SITUATION, Extras, suite_report, whole_report
 
@@ -53,6 +56,7 @@ class World:
     failed: dict[str, dict[str, str]] = field(default_factory=dict)
     questions: dict[str, dict[str, tuple[str, int | None]]] = field(default_factory=dict)
     meaning: Meaning = MEANING
+    unstable: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def but(self, **changes: object) -> World:
         return replace(self, **changes)  # type: ignore[arg-type]
@@ -100,6 +104,7 @@ def measurement(world: World) -> Measurement:
             settings={"type": "bm25" if arm == "keyword" else "embedding", **world.settings.get(arm, {})},  # type: ignore[dict-item]
             rows=rows,
             failed=failed,
+            unstable=world.unstable.get(arm, ()),
             questions={
                 name: question(name, *found, world.meaning)
                 for name, found in world.questions.get(arm, {}).items()
@@ -167,9 +172,14 @@ def judged(
     left_out: tuple[str, ...] = (),
     lost_on_base: Sequence[tuple[str, str]] = (),
     extras: Extras | None = None,
-    more: Sequence[Finding] = (),
+    more: Iterable[Finding] = (),
+    second: World | None = None,
+    spent: Mapping[str, Spent] | None = None,
 ) -> Report:
-    """The report of a pull request that turns `before` into `now`. `brought`: the baseline that it brings along."""
+    """The report of a pull request that turns `before` into `now`. `brought`: the baseline that it brings along.
+
+    `second`: what a second measurement of the lost cases answers.
+    """
     measured = measurement(now)
     recorded = measurement(before) if before is not None else None
     own = settings(now, rules, **(policy or {}))
@@ -187,7 +197,20 @@ def judged(
         already_lost={pair: {"recall": 0.0} for pair in lost_on_base},
     )
     situation = resolve(run, metrics()) if compare else NO_SITUATION
+    if second is not None and recorded is not None:
+        answers = measurement(second)
+        run = with_again(
+            run,
+            {
+                (arm, case): answers.arms[arm].rows[case]
+                for arm, cases in doubted(recorded, [situation.arms]).items()
+                for case in cases
+            },
+        )
+        situation = resolve(run, metrics())
     findings = list(situation.findings) if compare else list(unmeasured(run))
+    findings += flaky_findings(situation.arms, now.meaning.k)
+    findings += unstable_findings(run.now, flaky_pairs(situation.arms))
     typed = any_drop.Settings(**own.policy.raw())
     for name, comparison in situation.arms.items():
         if own.arms[name].gate:
@@ -204,14 +227,20 @@ def judged(
             cases_version=recorded.cases_version,
         )
     suite = suite_report(
-        measured,
+        run.now,
         own,
         situation,
         decide(findings, judged=compare),
         findings,
         reference,
         metrics(),
-        extras or Extras(),
+        (extras or Extras())._replace(again=run.again),
     )
     report = whole_report([suite])
-    return report.model_copy(update={"environment": Environment(gate="0.1.0", python="3.13.1")})
+    return report.model_copy(
+        update={
+            "environment": Environment(
+                gate="0.1.0", python="3.13.1", spent={"orbit": dict(spent)} if spent else {}
+            )
+        }
+    )

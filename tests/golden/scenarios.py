@@ -6,8 +6,10 @@ from collections.abc import Callable
 
 from golden.build import CASES, Case, World, accepted, judged
 
+from gate.model.cost import Spent
 from gate.model.report import Report
 from gate.model.verdict import Finding, Level
+from gate.report.flaky import tie_findings
 from gate.summary import Extras
 
 BASE = World()
@@ -105,6 +107,45 @@ def not_measured() -> Report:
     return judged(now, BASE)
 
 
+def without_a_key() -> Report:
+    """A vector arm without its key, for one reason; it is not required, and another one is new in this change."""
+    why = "OPENAI_API_KEY is not set. Set it, or name another variable with 'key'."
+    now = BASE.but(arms=("keyword", "vector", "hybrid"), failed={"vector": {case[0]: why for case in CASES}})
+    return judged(now, BASE, rules={"vector": {"required": False}, "hybrid": {"gate": False}})
+
+
+def flaky() -> Report:
+    """A noisy vector arm: one loss that a second measurement does not confirm, and one that it does. What it cost."""
+    known = BASE.but(unstable={"vector": ("rq-002",)})
+    lost = ("install", "limits", "paint", "queue")
+    now = BASE.answers("vector", rq_008=lost, rq_012=("install", "limits", "queue", "paint"))
+    return judged(
+        now,
+        known,
+        second=BASE.answers("vector", rq_008=lost),
+        extras=Extras(tied={"keyword": ("rq-004", "rq-010")}),
+        more=tie_findings({"keyword": ("rq-004", "rq-010")}, BASE.meaning.k),
+        spent={
+            "vector": Spent(
+                requests=1,
+                texts=12,
+                cached=4812,
+                tokens=8140,
+                cost_usd=0.0001628,
+                price="0.02 USD per 1M tokens (2026-11-30)",
+            ),
+            "rerank": Spent(requests=3, texts=60, cost_usd=None),
+        },
+    )
+
+
+def only_flaky() -> Report:
+    """Nothing but a loss that is not confirmed: it passes, and says so."""
+    known = BASE.but(unstable={"vector": ("rq-012",)})
+    now = BASE.answers("vector", rq_012=("install", "limits", "queue", "paint"))
+    return judged(now, known, second=BASE)
+
+
 def unjudged() -> Report:
     """Only measured."""
     return judged(BASE.answers("keyword", rq_012=("install", "queue", "retry", "paint")), None, compare=False)
@@ -172,6 +213,9 @@ SCENARIOS: dict[str, Callable[[], Report]] = {
     "cases-and-baseline": cases_and_baseline,
     "partial": partial,
     "not-measured": not_measured,
+    "without-a-key": without_a_key,
+    "flaky": flaky,
+    "only-flaky": only_flaky,
     "unjudged": unjudged,
     "banners": banners,
     "hostile": hostile,

@@ -1,0 +1,163 @@
+"""The command arm: a retriever in any language, as a process that is asked in lines of JSON.
+
+The process starts in the folder of gate.toml and may print what it likes to standard error, of which the last lines stand in
+the message about a fault. On standard output it first greets, then answers every line with one line, in order:
+
+    <- {"protocol": 1}
+    -> {"id": 1, "query": "how do I retry", "pool": 20}
+    <- {"id": 1, "hits": [{"id": "retries#2", "score": 12.5, "text": "..."}]}, or {"id": 1, "error": "index is gone"}
+
+A hit is an object (its page in `doc_id`, `page` or `id`, its chunk in `chunk_id`, `score` and `text` where there are some), an
+`[id, score]` pair, or an id. An end of its input asks it to end. A query without an answer in time, or during which the
+process ends, is *not measured*; the process is started again, three times at most.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from pydantic import Field
+
+from gate.arms._answers import AnswerError, Pages, from_json
+from gate.arms._bridge import RESTARTS, Seconds, Variable, find_program
+from gate.arms._process import Process, ProcessError, environment, quiet
+from gate.model.ranking import Hit, Materials
+from gate.model.settings import ArmSettings, Text
+
+PROTOCOL = 1
+
+
+class Settings(ArmSettings):
+    """`command`: the program (by its name on the path, or its path from the folder of gate.toml) and its arguments."""
+
+    command: tuple[Text, ...] = Field(min_length=1)
+    timeout_seconds: Seconds = 30.0
+    startup_seconds: Seconds = 120.0
+    env: tuple[Variable, ...] = ()
+
+
+class CommandError(RuntimeError):
+    """The program said that it failed, or answered what is no list of hits."""
+
+
+def credentials(settings: Settings) -> Iterable[tuple[str, str]]:
+    """(variable, "") for what the program is handed."""
+    return ((name, "") for name in settings.env)
+
+
+def build(materials: Materials, settings: Settings) -> CommandArm:
+    """Start the program. What is wrong with it is a reason why the arm is not measured."""
+    root: Path = getattr(materials, "root", None) or Path.cwd()
+    arm = CommandArm(materials, settings, root)
+    arm.start()
+    return arm
+
+
+class CommandArm:
+    """See the module."""
+
+    def __init__(self, materials: Materials, settings: Settings, root: Path) -> None:
+        self._settings = settings
+        self._root = root
+        self._secret = materials.secret
+        self._pages = Pages(materials, root)
+        self._process: Process | None = None
+        self._asked = 0
+        self._starts = 0
+        self._last_fault = ""
+
+    @property
+    def unknown(self) -> Counter[str]:
+        """Pages it named that the corpus does not have, with how often."""
+        return self._pages.unknown
+
+    def start(self) -> None:
+        """Start the program and wait for its greeting."""
+        self._starts += 1
+        settings = self._settings
+        name = settings.command[0]
+        program = find_program(name, self._root, os.environ)
+        if program is None:
+            raise ProcessError(
+                f"command {quiet(name, 200)!r}: no such program. Install it, or name its path."
+            )
+        handed = {name: value for name in settings.env if (value := self._secret(name, "")) is not None}
+        process = Process(
+            (program, *settings.command[1:]),
+            environment(os.environ) | handed,
+            self._root,
+            list(handed.values()),
+        )
+        try:
+            hello = process.receive(time.monotonic() + settings.startup_seconds)
+            if hello.get("protocol") != PROTOCOL:
+                raise process.broken(f'its first line is not {{"protocol": {PROTOCOL}}}')
+        except TimeoutError:
+            process.kill()
+            what = f"starting {quiet(name, 200)} took over {settings.startup_seconds:g} s{process.tail()}"
+            raise TimeoutError(what) from None
+        except ProcessError as fault:
+            process.kill()
+            raise ProcessError(f"starting {quiet(name, 200)}: {fault}") from fault
+        except BaseException:
+            process.kill()
+            raise
+        self._process = process
+
+    def search(self, query: str, pool: int) -> Sequence[Hit]:
+        process = self._running()
+        self._asked += 1
+        deadline = time.monotonic() + self._settings.timeout_seconds
+        try:
+            process.send({"id": self._asked, "query": query, "pool": pool}, deadline)
+            answer = process.receive(deadline)
+            if answer.get("id") != self._asked:
+                raise process.broken("it answered a query that was not asked")
+            if "hits" not in answer and "error" not in answer:
+                raise process.broken("its answer has neither 'hits' nor 'error'")
+        except TimeoutError:
+            what = f"no answer within {self._settings.timeout_seconds:g} s"
+            self._lose(process, what)
+            raise TimeoutError(f"{what}{process.tail()}") from None
+        except ProcessError as fault:
+            self._lose(process, str(fault))
+            raise
+        except BaseException:  # an interrupt: what it was about to answer belongs to no later query
+            self._lose(process, "interrupted")
+            raise
+        if answer.get("error") is not None:
+            raise CommandError(process.quoted(str(answer["error"])))
+        try:
+            return self._pages.hits(from_json(answer["hits"], pool))
+        except AnswerError as fault:
+            raise CommandError(process.quoted(str(fault))) from None
+
+    def _lose(self, process: Process, what: str) -> None:
+        process.kill()
+        self._process = None
+        self._last_fault = what
+
+    def _running(self) -> Process:
+        """The process, started again where the last query ended it."""
+        if self._process is None:
+            if self._starts > RESTARTS:
+                raise ProcessError(
+                    f"not asked: started again {RESTARTS} times, and failed each time (last: {self._last_fault})"
+                )
+            try:
+                self.start()
+            except Exception as fault:
+                self._last_fault = str(fault)
+                raise
+        assert self._process is not None
+        return self._process
+
+    def close(self) -> None:
+        """Close its input, wait a little, then end it."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.close()

@@ -1,0 +1,72 @@
+"""Which secret may go where in this run (gate.model.grants): read from the base's gate.toml and the Action's inputs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from gate import registry
+from gate.embedders._endpoint import PROVIDER
+from gate.errors import InputError, Problem
+from gate.model.grants import EVERYTHING, Grant, Grants, origin
+from gate.model.settings import SuiteSettings
+
+OPENAI_KEY = "OPENAI_API_KEY"
+HEADERS = "GATE_HEADER_ENV"
+OPENAI_URL = "GATE_OPENAI_BASE_URL"
+
+
+def grants(base: SuiteSettings | None, root: Path, *, against_base: bool) -> Grants:
+    """What the arms of one suite may send. Without a base the tree is the person's (or the branch's) own: everything.
+
+    `base`: the suite as the base has it, None where it has none; then only the inputs grant anything.
+    """
+    if not against_base:
+        return EVERYTHING
+    sent = {Grant(name, origin(url)) for name, url in _of_base(base, root)} if base is not None else set()
+    return Grants(frozenset(sent | set(_of_inputs(os.environ, sent))))
+
+
+def _of_base(base: SuiteSettings, root: Path) -> Iterator[tuple[str, str]]:
+    """(variable, address) for all that the base's own arms send; "" is a process of the user's code."""
+    from gate.commands._load import typed_arm
+
+    for name, arm in base.arms.items():
+        if ":" in arm.type:
+            continue  # an arm of the user's own in this process reads what it likes, and never runs in the Action
+        where = f"the base's arm '{name}'"
+        try:
+            yield from credentials(typed_arm(arm, where, root), where, root)
+        except InputError:
+            continue  # an arm that this version cannot read sends nothing
+
+
+def credentials(settings: Any, where: str, root: Path | None) -> Iterator[tuple[str, str]]:
+    """(variable, address) for all that an arm with these settings sends."""
+    told = getattr(registry.load("arms", settings.type, where, root), "credentials", None)
+    if told is not None:
+        yield from told(settings)
+
+
+def _of_inputs(environ: Mapping[str, str], sent: set[Grant]) -> Iterator[Grant]:
+    """The Action's inputs openai-base-url and allowed-header-env."""
+    if environ.get("GITHUB_ACTIONS") == "true":
+        yield Grant(OPENAI_KEY, origin(environ.get(OPENAI_URL) or PROVIDER))
+    for entry in filter(None, (part.strip() for part in environ.get(HEADERS, "").split(","))):
+        name, _, address = (part.strip() for part in entry.partition("="))
+        if address and not origin(address):
+            raise InputError(
+                Problem(
+                    "input allowed-header-env",
+                    f"{address!r} is no http(s) address",
+                    "Write NAME=https://host, or NAME alone.",
+                )
+            )
+        if address:
+            yield Grant(name, origin(address))
+        else:
+            # A name alone: the user's own code, and the addresses that the base's arms send anything to.
+            yield Grant(name, "")
+            yield from (Grant(name, one.origin) for one in sent if one.origin)
