@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from gate.diagnosis import BUCKETS
+from gate.diagnosis import BUCKETS, comparable
 from gate.harness import CONTEXT_RECALL
 from gate.model.comparison import (
     DUST,
@@ -303,11 +303,12 @@ def question_moves(now: Mapping[str, Question], before: Mapping[str, Question]) 
     moves = []
     for name in sorted(now.keys() & before.keys()):
         after, was = now[name], before[name]
-        if after.sha256 != was.sha256 or after.bucket == was.bucket:
+        new, old = comparable(after.bucket, was.bucket)
+        if after.sha256 != was.sha256 or new == old:
             continue
         fallen = tuple(page for page, at in after.at.items() if at != was.at.get(page))
-        worse = BUCKETS.index(after.bucket) < BUCKETS.index(was.bucket)
-        moves.append(QuestionMove(id=name, before=was.bucket, after=after.bucket, worse=worse, pages=fallen))
+        worse = BUCKETS.index(new) < BUCKETS.index(old)
+        moves.append(QuestionMove(id=name, before=old, after=new, worse=worse, pages=fallen))
     return tuple(sorted(moves, key=lambda move: (not move.worse, move.id)))
 
 
@@ -351,7 +352,7 @@ def unreproduced(
         wrong += [
             name
             for name in sorted(mine.questions.keys() | theirs.questions.keys())
-            if _bucket(mine.questions.get(name)) != _bucket(theirs.questions.get(name))
+            if _other_bucket(mine.questions.get(name), theirs.questions.get(name))
         ]
         if wrong:
             found[arm] = tuple(wrong)
@@ -370,8 +371,12 @@ def _below_all(row: Row, others: Sequence[Row]) -> bool:
     )
 
 
-def _bucket(question: Question | None) -> str | None:
-    return None if question is None else question.bucket
+def _other_bucket(one: Question | None, other: Question | None) -> bool:
+    """Whether they differ, as far as both can be compared."""
+    if one is None or other is None:
+        return one is not other
+    now, before = comparable(one.bucket, other.bucket)
+    return now != before
 
 
 def same_scores(one: Row, other: Row) -> bool:

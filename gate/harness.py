@@ -53,7 +53,7 @@ def evaluate(
     tied: list[str] = []
     tolerance = float(getattr(arm, "tolerance", 0.0))
     for case in cases:
-        hits = _hits(arm, case.query, meaning.pool)
+        hits = hits_of(arm, case.query, meaning.pool)
         if isinstance(hits, str):
             failed[case.id] = hits
         else:
@@ -67,12 +67,12 @@ def evaluate(
 
 def ask(arm: Arm, query: str, pool: int) -> Ranking | str:
     """The page ranking of one query, or why there is none."""
-    hits = _hits(arm, query, pool)
+    hits = hits_of(arm, query, pool)
     return hits if isinstance(hits, str) else rank_pages(hits, pool)
 
 
-def _hits(arm: Arm, query: str, pool: int) -> Sequence[Hit] | str:
-    """The one place where a retriever's fault is caught."""
+def hits_of(arm: Arm, query: str, pool: int) -> Sequence[Hit] | str:
+    """What the arm returned, or why it returned nothing. The one place where a retriever's fault is caught."""
     try:
         return check_hits(arm.search(query, pool))
     except Exception as fault:

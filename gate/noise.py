@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gate.compare import same_scores, unreproduced
+from gate.diagnosis import comparable
 from gate.model.comparison import DUST, ArmComparison, Pair
-from gate.model.measurement import ArmMeasurement, Measurement, Row
+from gate.model.measurement import ArmMeasurement, Measurement, Question, Row
 from gate.model.run import Run
 from gate.model.verdict import Finding, Level, banner
 
@@ -222,7 +223,7 @@ def moved_questions(first: Measurement, again: Measurement) -> Iterator[Finding]
         other = [
             question
             for question, now in arm.questions.items()
-            if question not in before or before[question].bucket != now.bucket
+            if question not in before or _moved_bucket(before[question], now)
         ]
         if other:
             yield Finding(
@@ -232,6 +233,11 @@ def moved_questions(first: Measurement, again: Measurement) -> Iterator[Finding]
                 text=f"{name}: {_counted(other, 'QA question')} fell into another bucket when measured again "
                 f"({_named(other)})",
             )
+
+
+def _moved_bucket(one: Question, other: Question) -> bool:
+    was, now = comparable(one.bucket, other.bucket)
+    return was != now
 
 
 def _counted(names: Sequence[str], noun: str) -> str:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from gate.diagnosis import counts
 from gate.harness import mean, missing, rescore
+from gate.model.answer import Trace
 from gate.model.comparison import CaseChanges, PageChanges, Pair
 from gate.model.fingerprint import shown
 from gate.model.frozen import EMPTY
@@ -40,6 +41,7 @@ class Extras(NamedTuple):
     unanswerable: int = 0
     sources: Mapping[str, Source] = EMPTY
     tied: Mapping[str, tuple[str, ...]] = EMPTY
+    traces: Mapping[str, Mapping[str, Trace]] = EMPTY
     again: Mapping[Pair, Row] = EMPTY
 
 
@@ -82,17 +84,33 @@ def suite_report(
         page_changes=situation.pages,
         comparison=dict(situation.arms),
         arms={
-            name: arm_report(arm, settings.arms[name], now.cases, now.settings, metrics, extras).model_copy(
-                update={
-                    "tied": extras.tied.get(name, ()),
-                    "again": {case: row for (of, case), row in extras.again.items() if of == name},
-                }
+            name: _with_extras(
+                name, arm_report(arm, settings.arms[name], now.cases, now.settings, metrics, extras), extras
             )
             for name, arm in now.arms.items()
         },
         labels=now.cases,
         sources=dict(extras.sources),
         pages=now.pages,
+    )
+
+
+def _with_extras(name: str, arm: ArmReport, extras: Extras) -> ArmReport:
+    """What a run knows of an arm beside its measurement."""
+    diagnosis = arm.diagnosis
+    if diagnosis is not None and name in extras.traces:
+        answers = {
+            question: trace.answer
+            for question, trace in extras.traces[name].items()
+            if trace.answer is not None
+        }
+        diagnosis = diagnosis.model_copy(update={"answers": answers})
+    return arm.model_copy(
+        update={
+            "tied": extras.tied.get(name, ()),
+            "again": {case: row for (of, case), row in extras.again.items() if of == name},
+            "diagnosis": diagnosis,
+        }
     )
 
 

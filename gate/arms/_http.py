@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from email.utils import parsedate_to_datetime
@@ -69,6 +70,7 @@ class Client:
         self._service = service
         self._secret = secret
         self._wait = wait
+        self._lock = threading.Lock()
         self._pool: PoolManager | None = None
         self._headers: dict[str, str] = {}
         self._hidden: list[str] = []
@@ -76,12 +78,13 @@ class Client:
 
     def open(self) -> PoolManager:
         """The connections. ServiceError where a variable is unset, SecretRefusedError where it may not go there."""
-        if self._pool is None:
-            import urllib3
+        with self._lock:
+            if self._pool is None:
+                import urllib3
 
-            self._headers = {name: self._filled(value) for name, value in self._service.headers.items()}
-            self._pool = urllib3.PoolManager(maxsize=self._service.concurrency, retries=False)
-        return self._pool
+                self._headers = {name: self._filled(value) for name, value in self._service.headers.items()}
+                self._pool = urllib3.PoolManager(maxsize=self._service.concurrency, retries=False)
+            return self._pool
 
     def _filled(self, value: str) -> str:
         def replace(match: re.Match[str]) -> str:
@@ -106,7 +109,8 @@ class Client:
             headers.setdefault("Content-Type", "application/json")
         for attempt in range(self._service.retries + 1):
             last = attempt == self._service.retries
-            self.requests += 1
+            with self._lock:
+                self.requests += 1
             status, said, pause = self._once(method, url, raw, headers, attempt)
             if status == 200:
                 return said

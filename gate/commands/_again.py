@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 
+from gate.commands._generate import generation
 from gate.commands._load import Project, Suite
 from gate.commands._measure import Measured, Progress, Workshop, as_case, build, measure, prepare
 from gate.harness import Rows, evaluate
@@ -63,9 +64,16 @@ def measure_suite(
                 suite.questions,
                 trusted,
                 progress,
+                model,
             )
 
-    first = once(workshop)
+    model = generation(project, suite, workshop)
+    try:
+        first = once(workshop)
+    finally:
+        if model is not None:
+            model.generator.close()
+    model = None  # what is measured again is the retrieving
     with past_caches("queries"):
         again = [once(workshop.anew()) for _ in range(repeat - 1)]
     if not again:

@@ -98,3 +98,12 @@ def wanted_suites(args: argparse.Namespace) -> list[str] | None:
         return list(args.suite)
     named = [name.strip() for name in os.environ.get("GATE_SUITE", "").split(",")]
     return [name for name in named if name] or None
+
+
+def add_generate(parser: argparse.ArgumentParser) -> None:
+    """--generate: for the verbs that diagnose."""
+    parser.add_argument(
+        "--generate",
+        action="store_true",
+        help="let the model of [suite.NAME.generate] answer the QA questions whose evidence arrived",
+    )

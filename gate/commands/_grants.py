@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from gate import registry
-from gate.embedders._endpoint import PROVIDER
 from gate.errors import InputError, Problem
-from gate.model.grants import EVERYTHING, Grant, Grants, origin
+from gate.model.grants import EVERYTHING, PROVIDER, Grant, Grants, origin
 from gate.model.settings import SuiteSettings
 
 OPENAI_KEY = "OPENAI_API_KEY"
@@ -25,7 +24,8 @@ def grants(base: SuiteSettings | None, root: Path, *, against_base: bool) -> Gra
     """
     if not against_base:
         return EVERYTHING
-    sent = {Grant(name, origin(url)) for name, url in _of_base(base, root)} if base is not None else set()
+    told = (*_of_base(base, root), *_of_generate(base)) if base is not None else ()
+    sent = {Grant(name, origin(url)) for name, url in told}
     return Grants(frozenset(sent | set(_of_inputs(os.environ, sent))))
 
 
@@ -41,6 +41,18 @@ def _of_base(base: SuiteSettings, root: Path) -> Iterator[tuple[str, str]]:
             yield from credentials(typed_arm(arm, where, root), where, root)
         except InputError:
             continue  # an arm that this version cannot read sends nothing
+
+
+def _of_generate(base: SuiteSettings) -> Iterator[tuple[str, str]]:
+    """The same for the model that answers."""
+    from gate.generation.settings import Settings, credentials
+    from gate.store import config
+
+    if base.generate is not None:
+        try:
+            yield from credentials(config.typed(Settings, base.generate, "the base's generate"))
+        except InputError:
+            return
 
 
 def credentials(settings: Any, where: str, root: Path | None) -> Iterator[tuple[str, str]]:

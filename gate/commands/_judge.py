@@ -52,6 +52,7 @@ def judge(
             case.id: Source(file=case.source, line=case.line) for case in suite.cases.cases if case.line
         },
         tied=measured.tied,
+        traces=measured.traces,
     )
     head, base = suite.head, suite.base
     if against is not None:

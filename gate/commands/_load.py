@@ -71,7 +71,7 @@ class Suite(NamedTuple):
     """One suite, loaded. `settings` are the change's own with the base's flags for arms that the base has.
 
     `arms`: those to measure; `others`: the typed settings of those that were left out, since an arm may ask them.
-    `grants`: which secret may go where.
+    `grants`: which secret may go where. `generate`: which model answers the QA questions, None where none is to.
     """
 
     name: str
@@ -85,6 +85,7 @@ class Suite(NamedTuple):
     left_out: tuple[str, ...] = ()
     others: Mapping[str, Any] = EMPTY
     grants: Grants = EVERYTHING
+    generate: Any = None
 
     @property
     def trusted(self) -> Measurement | None:
@@ -179,6 +180,7 @@ def load_suite(project: Project, name: str, args: argparse.Namespace) -> Suite:
         what = f"is larger than the pool of {name} ({head.pool})"
         problems.found.append(Problem(f"--sweep {too_far[0]}", what, "Raise pool in gate.toml."))
     left_out = problems.attempt(lambda: _left_out(head, args)) or ()
+    generate = problems.attempt(lambda: _generate(project, head, args, where))
     allowed = problems.attempt(
         lambda: grants(base_suite, project.root, against_base=project.base is not None)
     )
@@ -198,7 +200,33 @@ def load_suite(project: Project, name: str, args: argparse.Namespace) -> Suite:
         left_out=left_out,
         others={arm: settings for arm, settings in arms.items() if arm in left_out},
         grants=allowed,
+        generate=generate,
     )
+
+
+def _generate(project: Project, suite: SuiteSettings, args: argparse.Namespace, where: str) -> Any:
+    """The typed settings of the model that answers; None where this run has none. They are checked in any case."""
+    asked = bool(getattr(args, "generate", False))
+    place = f"{where.removesuffix(']')}.generate]"
+    if suite.generate is None:
+        if asked:
+            todo = "Write the table with a model, or leave --generate out."
+            raise InputError(Problem("--generate", f"there is no table {place.partition(' ')[2]}", todo))
+        return None
+    from gate.generation.settings import Settings
+
+    found = config.typed(Settings, suite.generate, place)
+    problems = []
+    if suite.qa is None:
+        problems.append(Problem(where, "has a table generate and no qa", "Name the QA gold."))
+    if found.arm is not None and found.arm not in suite.arms:
+        problems.append(Problem(place, f"no such arm ({found.arm!r})", did_you_mean(found.arm, suite.arms)))
+    if found.prompt is not None and not inside(project.root, found.prompt).is_file():
+        problems.append(
+            Problem(place, f"prompt: no such file ({found.prompt!r})", "Write it, or leave prompt out.")
+        )
+    raise_all(problems)
+    return found if asked or found.always else None
 
 
 def wants_baseline(args: argparse.Namespace, settings: SuiteSettings) -> bool:

@@ -11,10 +11,12 @@ from typing import Any, NamedTuple
 
 from gate import registry
 from gate.arms._remembered import Remembered
+from gate.commands._generate import SPENDER, Generation
 from gate.corpus.read import chunker_key, cut
 from gate.diagnosis import Diagnosis, diagnose
 from gate.errors import GateError, InputError, Problem, did_you_mean
 from gate.harness import Rows, evaluate, told
+from gate.model.answer import Trace
 from gate.model.case import Case, QaCase
 from gate.model.cost import Spent
 from gate.model.fingerprint import case_key, cases_version, corpus_version, label_digest, qa_version
@@ -43,6 +45,7 @@ class Workshop:
     grants: Grants = EVERYTHING
     others: Mapping[str, Any] = field(default_factory=dict)
     case_ids: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    _paid: dict[str, float] = field(default_factory=dict)
     _chunks: dict[str, tuple[Chunk, ...]] = field(default_factory=dict)
     _arms: dict[str, Arm] = field(default_factory=dict)
     _faults: dict[str, Exception] = field(default_factory=dict)
@@ -121,7 +124,7 @@ class Workshop:
         )
 
     def anew(self) -> Workshop:
-        """The same with no arm built yet; the corpus and its chunks are shared."""
+        """The same with no arm built yet; the corpus, its chunks, and what the arms may still spend are shared."""
         return replace(self, _arms={}, _faults={}, _building=[])
 
     @property
@@ -130,8 +133,15 @@ class Workshop:
         found = {name: getattr(arm, "spent", None) for name, arm in self._arms.items()}
         return {name: used for name, used in found.items() if isinstance(used, Spent)}
 
+    @property
+    def paid_usd(self) -> float:
+        """What earlier measurements of this run paid for the arm that is being built: a cap is one for the whole run."""
+        return self._paid.get(self._building[-1], 0.0) if self._building else 0.0
+
     def close(self) -> None:
         """Let every arm that has something to end, such as a process, end it."""
+        for name, used in self.spent.items():
+            self._paid[name] = self._paid.get(name, 0.0) + (used.cost_usd or 0.0)
         for arm in self._arms.values():
             close = getattr(arm, "close", None)
             if callable(close):
@@ -208,7 +218,8 @@ class Measured(NamedTuple):
     """The change's own cases, and the base's where they differ (the same object where they do not).
 
     By arm: `without_tokens` and `tied` (`gate.harness.Rows`) are cases, `unknown_pages` names that the corpus lacks,
-    `spent` what was used of a service. `again`: the further measurements of a run that repeats.
+    `spent` what was used of a service, `traces` what a model answered. `again`: the further measurements of a run that
+    repeats.
     """
 
     now: Measurement
@@ -219,6 +230,7 @@ class Measured(NamedTuple):
     tied: Mapping[str, tuple[str, ...]] = EMPTY
     spent: Mapping[str, Spent] = EMPTY
     again: tuple[Measured, ...] = ()
+    traces: Mapping[str, Mapping[str, Trace]] = EMPTY
 
 
 def measure(
@@ -230,8 +242,12 @@ def measure(
     questions: Sequence[QaCase] | None,
     trusted: Measurement | None,
     progress: Progress = lambda: None,
+    generation: Generation | None = None,
 ) -> Measured:
-    """Ask every arm every case, and the trusted baseline's cases that were removed or relabelled as well."""
+    """Ask every arm every case, and the trusted baseline's cases that were removed or relabelled as well.
+
+    `generation`: a model that answers the QA questions from the context of its arm.
+    """
     labels = {case.id: label(case) for case in cases}
     old = {
         name: kept
@@ -244,13 +260,16 @@ def measure(
     without_tokens = {}
     unknown_pages = {}
     tied = {}
+    traces: dict[str, Mapping[str, Trace]] = {}
     old_cases = [as_case(name, kept) for name, kept in old.items()]
     workshop.case_ids = ids_by_query([*cases, *old_cases], questions or ())
     for name, settings in workshop.settings.items():
         arm = prepare(build(workshop, name), [*cases, *old_cases], questions or (), meaning.pool)
         rows = evaluate(arm, cases, meaning, metrics, progress)
         old_rows = evaluate(arm, old_cases, meaning, metrics, progress)
-        diagnosis = diagnose(arm, questions or (), meaning, progress)
+        answers = generation.answers if generation is not None and generation.arm == name else None
+        diagnosis = diagnose(arm, questions or (), meaning, progress, answers)
+        traces |= {name: diagnosis.traces} if diagnosis.traces else {}
         unanswerable = diagnosis.unanswerable
         tokens = getattr(arm, "tokens", None)
         if tokens is not None and (empty := tuple(case.id for case in cases if not tokens(case.query))):
@@ -279,7 +298,10 @@ def measure(
             on_base = now.model_copy(
                 update={"cases": trusted.cases, "cases_version": trusted.cases_version, "arms": over_base}
             )
-    return Measured(now, on_base, unanswerable, without_tokens, unknown_pages, tied, workshop.spent)
+    spent = dict(workshop.spent)
+    if generation is not None:
+        spent[SPENDER] = generation.generator.spent
+    return Measured(now, on_base, unanswerable, without_tokens, unknown_pages, tied, spent, traces=traces)
 
 
 def _over(names: Iterable[str], rows: Rows, old: Rows) -> Rows:

@@ -45,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=None,
         help="take a report or candidate baseline instead of measuring",
     )
+    _flags.add_generate(parser)
 
 
 def run(args: argparse.Namespace) -> int:

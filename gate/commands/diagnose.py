@@ -33,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--json", metavar="FILE", default=None, help="write the buckets as JSON ('-': standard output)"
     )
+    _flags.add_generate(parser)
 
 
 def _positive(text: str) -> int:

@@ -36,6 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--trec", metavar="FOLDER", default=None, help="write TREC runs and qrels into this folder"
     )
+    _flags.add_generate(parser)
 
 
 def ks(text: str) -> tuple[int, ...]:

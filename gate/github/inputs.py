@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Literal
 
@@ -9,6 +10,9 @@ from gate.errors import InputError, Problem, did_you_mean, raise_all
 from gate.github.comment import When
 from gate.github.event import Mode
 from gate.model.frozen import Frozen
+
+# What requirements/ has a lock for, beside that of a run: action.yml chooses the lock by these names.
+EXTRAS = ("local", "minilm")
 
 
 class Inputs(Frozen):
@@ -26,6 +30,7 @@ class Inputs(Frozen):
     expected_workflow: str = ""
     reason: str = ""
     pull_request: int = 0
+    extras: tuple[str, ...] = ()
 
 
 def read_inputs(environment: Mapping[str, str]) -> Inputs:
@@ -41,6 +46,9 @@ def read_inputs(environment: Mapping[str, str]) -> Inputs:
             problems.append(Problem(_shown(name), f"no such value ({value!r})", did_you_mean(value, known)))
             return known[0]
         return value
+
+    def names(name: str) -> tuple[str, ...]:
+        return tuple(one for one in re.split(r"[\s,]+", text(name)) if one)
 
     def number(name: str) -> float:
         value = text(name)
@@ -63,11 +71,15 @@ def read_inputs(environment: Mapping[str, str]) -> Inputs:
     reason = text("REASON")
     if len(reason.splitlines()) > 1:
         problems.append(Problem("input 'reason'", "has a line break", "Give one line."))
+    extras = names("EXTRAS")
+    problems += [
+        Problem("input 'extras'", f"no such extra ({one!r})", did_you_mean(one, EXTRAS))
+        for one in extras
+        if one not in EXTRAS
+    ]
     inputs = {
         "config": text("CONFIG"),
-        "suite": tuple(
-            name for name in text("SUITE").replace("\n", ",").replace(" ", ",").split(",") if name
-        ),
+        "suite": names("SUITE"),
         "mode": one_of("MODE", tuple(Mode)),
         "comment": one_of("COMMENT", tuple(When)),
         "comment_layout": one_of("COMMENT_LAYOUT", ("suite", "combined")),
@@ -78,6 +90,7 @@ def read_inputs(environment: Mapping[str, str]) -> Inputs:
         "expected_workflow": text("WORKFLOW") or ".github/workflows/gate.yml",
         "reason": reason,
         "pull_request": whole("PULL_REQUEST"),
+        "extras": extras,
     }
     raise_all(problems)
     return Inputs.model_validate(

@@ -9,6 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+# Where the OpenAI SDK speaks to unless it is told otherwise.
+PROVIDER = "https://api.openai.com/v1"
 _PORTS = {"http": 80, "https": 443}
 
 

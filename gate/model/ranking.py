@@ -43,8 +43,8 @@ class Arm(Protocol):
     Whatever it raises makes that case *not measured*; an empty answer is an answer. An arm may have more:
     `prepare(queries, pool)` is told every query of a run before the first is asked, so that it can ask a service
     in batches; what goes wrong there is raised later, by `search`, for the queries it concerns. `close()` ends what it
-    started. `tokens(query)` is what it reads in a query. `unknown` counts pages that it named and the corpus does not
-    have. `spent` is a gate.model.cost.Spent. `tolerance` is the difference of two scores that means nothing (0.0).
+    started. `tokens(query)` is what it reads in a query, `explain(query, chunk_id)` what made the score of one chunk: its terms, or
+    one number. `unknown` counts pages that it named and the corpus does not have. `spent` is a gate.model.cost.Spent. `tolerance` is the difference of two scores that means nothing (0.0).
     """
 
     def search(self, query: str, pool: int) -> Sequence[Hit]: ...

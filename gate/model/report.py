@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import ConfigDict, Field, JsonValue
 
+from gate.model.answer import Answer
 from gate.model.case import Split
 from gate.model.comparison import ArmComparison, CaseChanges, PageChanges
 from gate.model.cost import Spent
@@ -67,13 +68,17 @@ class CaseRow(Frozen):
 
 
 class DiagnosisReport(Frozen):
-    """The QA questions of one arm. `partial`: some cited pages arrived in the context and some did not."""
+    """The QA questions of one arm. `partial`: some cited pages arrived in the context and some did not.
+
+    `answers`: what a model made of those that reached it, where one was asked.
+    """
 
     counts: dict[str, int]
     questions: dict[str, Bucket]
     partial: tuple[str, ...] = ()
     unanswerable: int = 0
     detail: dict[str, Question] = Field(default_factory=dict)
+    answers: dict[str, Answer] = Field(default_factory=dict)
 
 
 class ArmReport(Means):

@@ -89,6 +89,7 @@ class SuiteSettings(Frozen):
     slices: tuple[Text, ...] = ()
     templates: Text | None = None
     arms: dict[Name, OpenArmSettings] = Field(min_length=1)
+    generate: dict[str, Any] | None = None
     policy: OpenPolicySettings = Field(default_factory=lambda: OpenPolicySettings())  # noqa: PLW0108 - mypy wants the call
 
     @property

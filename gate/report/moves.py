@@ -198,6 +198,7 @@ def misses(suite: SuiteReport, medium: Medium) -> Section[Miss]:
     by_arm = [
         f"{medium.plain(name, 60)} {sum(bool(row.missing) for row in arm.cases):,} of {plural(arm.n, 'case')}"
         for name, arm in suite.arms.items()
+        if arm.n or not arm.failed
     ]
     return Section(f"All misses: {len(rows):,}", intro=f"{listed(by_arm, 8)}.", rows=rows)
 
@@ -266,7 +267,11 @@ def failures(suite: SuiteReport, medium: Medium) -> Section[Cells]:
 
 def diagnosis(suite: SuiteReport, medium: Medium) -> Section[Cells]:
     """Where the QA questions broke, by arm; in brackets how the counts moved since the baseline."""
-    measured = {name: arm.diagnosis for name, arm in suite.arms.items() if arm.diagnosis is not None}
+    measured = {
+        name: arm.diagnosis
+        for name, arm in suite.arms.items()
+        if arm.diagnosis is not None and (arm.diagnosis.questions or not arm.failed_questions)
+    }
     buckets = list(dict.fromkeys(bucket for found in measured.values() for bucket in found.counts))
     rows = []
     for name, found in measured.items():

@@ -33,8 +33,8 @@ PAGES = {
 ACTION_NOW = f"{NAME_OF_ACTION}@v{__version__}"
 CODE = "\n".join(path.read_text(encoding="utf-8") for path in sorted((REPOSITORY / "gate").rglob("*.py")))
 READER = (REPOSITORY / "gate" / "github" / "inputs.py").read_text(encoding="utf-8")
-# In no environment: it chooses what is installed.
-ONLY_IN_EXPRESSIONS = {"cache", "artifact", "extras"}
+# In no environment: they choose which steps run.
+ONLY_IN_EXPRESSIONS = {"cache", "artifact"}
 
 UNTIL = {"openai-base-url": "gate/embedders/openai.py", "allowed-header-env": "gate/arms/http.py"}
 
@@ -74,7 +74,7 @@ def test_every_input_is_used_and_read(name: str) -> None:
         pytest.skip(f"{UNTIL[name]}, which reads it, is not there yet")
     for key in variables:
         plain = f'text("{key.removeprefix("INPUT_")}")'
-        typed = re.search(rf'(?:one_of|number|whole)\("{key.removeprefix("INPUT_")}"', READER)
+        typed = re.search(rf'(?:one_of|number|whole|names)\("{key.removeprefix("INPUT_")}"', READER)
         assert (plain in READER or typed) if key.startswith("INPUT_") else key in CODE, (
             f"{key} is read nowhere"
         )
@@ -82,7 +82,7 @@ def test_every_input_is_used_and_read(name: str) -> None:
 
 
 def test_every_input_that_the_code_reads_is_one_of_action_yml() -> None:
-    read_names = set(re.findall(r'(?:text|one_of|number|whole)\("([A-Z_]+)"', READER))
+    read_names = set(re.findall(r'(?:text|one_of|number|whole|names)\("([A-Z_]+)"', READER))
     assert {f"INPUT_{name}" for name in read_names} <= {variable(name) for name in FILE["inputs"]}
     assert len(Inputs.model_fields) == len(read_names)
 

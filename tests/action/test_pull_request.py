@@ -270,11 +270,38 @@ def test_without_caches_the_environment_is_installed_from_the_lock(site: Site) -
     assert (ran.job, ran.exit_code, ran.writes) == ("success", 0, [])
     venv, install = (site.folder / "caches" / "uv").read_text(encoding="utf-8").splitlines()
     assert venv.startswith("venv ")
-    for flag in ("--require-hashes", "--only-binary :all:", "requirements/run.txt"):
+    for flag in ("--require-hashes", "--no-deps", "--only-binary :all:", "requirements/run.txt"):
         assert flag in install
     assert not (site.folder / "caches" / "log").exists()
     assert list(ran.artifacts.iterdir()) == []
     assert site.comments(number, None) == []
+
+
+def test_an_extra_has_a_lock_and_a_cache_of_its_own(site: Site) -> None:
+    add_page(site.project)
+    site.push()
+    number = site.open_pull()
+    inputs = {"extras": "local, minilm", "comment": "never"}
+    ran = site.run_pull(number, run=8001, inputs=inputs)
+    assert (ran.job, ran.exit_code) == ("success", 0)
+    digest = site.project.git("hash-object", str(site.action / "requirements" / "minilm.txt")).strip()
+    kept = (site.folder / "caches" / "log").read_text(encoding="utf-8").splitlines()
+    assert [line.rpartition("-")[2] for line in kept if "retrieval-gate-env-" in line] == [digest]
+    site.run_pull(number, run=8002, inputs={**inputs, "cache": "false"})
+    _, install = (site.folder / "caches" / "uv").read_text(encoding="utf-8").splitlines()
+    assert install.endswith("/requirements/minilm.txt")
+
+
+def test_an_unknown_extra_is_refused_before_anything_is_measured(site: Site) -> None:
+    add_page(site.project)
+    site.push()
+    number = site.open_pull()
+    ran = site.run_pull(number, inputs={"extras": "minlm", "cache": "false"})
+    assert (ran.job, ran.exit_code) == ("failure", 2)
+    assert ran.outputs["verdict"] == "invalid"
+    assert "no such extra ('minlm'). Did you mean 'minilm'?" in ran.log
+    _, install = (site.folder / "caches" / "uv").read_text(encoding="utf-8").splitlines()
+    assert install.endswith("/requirements/run.txt")
 
 
 def test_what_was_computed_is_kept_though_the_gate_fails_and_found_by_the_next_run(site: Site) -> None:
@@ -287,7 +314,7 @@ def test_what_was_computed_is_kept_though_the_gate_fails_and_found_by_the_next_r
     locked = [line for line in text if "retrieval-gate-env-" in line]
     digest = site.project.git("hash-object", str(site.action / "requirements" / "run.txt")).strip()
     assert locked, text
-    assert all(line.endswith(f"-{digest}-") for line in locked)
+    assert all(line.endswith(f"-{digest}") for line in locked)
     assert [line for line in text if line not in locked] == [
         "restore retrieval-gate-cache--8001-1",
         "save retrieval-gate-cache--8001-1",

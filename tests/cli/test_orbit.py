@@ -155,6 +155,34 @@ def test_the_demo_measures_three_arms_without_a_key_a_network_or_a_cache(orbit: 
         assert re.search(rf"^{name} +all +22 ", done.stdout, re.MULTILINE), name
 
 
+MACHINES = (
+    {"OPENBLAS_NUM_THREADS": "1", "RAYON_NUM_THREADS": "1"},
+    {"OPENBLAS_NUM_THREADS": "2", "RAYON_NUM_THREADS": "2"},
+    {"OPENBLAS_CORETYPE": "Haswell", "NPY_DISABLE_CPU_FEATURES": "AVX512F AVX512CD AVX512_SKX"},
+    {"OPENBLAS_CORETYPE": "Prescott"},
+)
+
+
+def test_every_arm_reports_the_same_under_any_number_of_threads_and_without_wide_instructions(
+    orbit: Project,
+) -> None:
+    told = set()
+    for machine in MACHINES:
+        command = [sys.executable, "-W", "ignore", "-m", "gate", "run", "--no-baseline", "--split", "all"]
+        subprocess.run(
+            [*command, "--json", "report.json"],
+            cwd=orbit.root,
+            env={**os.environ, "PYTHONPATH": str(REPOSITORY), "GATE_NO_CACHE": "1", **machine},
+            capture_output=True,
+            check=True,
+            timeout=120,
+        )
+        report = json.loads(orbit.read("report.json"))
+        del report["environment"]
+        told.add(json.dumps(report, sort_keys=True))
+    assert len(told) == 1
+
+
 def test_the_hybrid_ranks_as_rrf_of_the_two_legs_computed_here(orbit: Project) -> None:
     """From the legs' hits by the formula; and the legs' hits are those that the report's rows stand for."""
     code, report = orbit.report("--no-baseline", "--split", "all")

@@ -33,6 +33,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "gate.registry",
         "gate.arms",
         "gate.embedders",
+        "gate.generation",
         "gate.corpus",
         "gate.store",
         "gate.report",

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import json
+import sys
 import textwrap
+import threading
+from collections.abc import Iterator
 from contextlib import closing
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -63,15 +68,26 @@ def test_readers_have_read_and_accepts(name: str, tmp_path: Path) -> None:
 
 
 ARM_OPTIONS: dict[str, dict[str, Any]] = {
+    "command": {"command": (sys.executable, "command.py")},
     "embedding": {"embedder": "mine:embed"},
     "python": {"target": "mine:search"},
     "recorded": {"file": "recorded.jsonl"},
+    "rerank": {"of": "keyword", "scorer": "mine:score"},
     "rrf": {"of": ("keyword", "pages")},
 }
 # What else the suite of an arm has: the arms it asks.
 BESIDE: dict[str, dict[str, dict[str, Any]]] = {
+    "rerank": {"keyword": {"type": "bm25"}},
     "rrf": {"keyword": {"type": "bm25"}, "pages": {"type": "bm25", "k1": 0.5}},
 }
+COMMAND = """
+import json, sys
+from mine import search
+print(json.dumps({"protocol": 1}), flush=True)
+for line in sys.stdin:
+    asked = json.loads(line)
+    print(json.dumps({"id": asked["id"], "hits": search(asked["query"], asked["pool"])}), flush=True)
+"""
 RECORDED = """\
 {"query": "red apple", "hits": [["one#1", 2], ["one#2", 1]]}
 {"query": "apple", "hits": ["one#1", "one#2"]}
@@ -84,19 +100,56 @@ def search(query, pool):
     counts = [(f"one#{at + 1}", sum(word in text for word in words)) for at, text in enumerate(CHUNKS)]
     return sorted((hit for hit in counts if hit[1]), key=lambda hit: -hit[1])
 
+def score(query, texts):
+    return [sum(word in text for word in query.split()) for text in texts]
+
 WORDS = ["red", "green", "apple", "blue", "plum"]
 def embed(texts, mode="passage"):
     return [[1e-3 + text.lower().count(word) for word in WORDS] for text in texts]
 """
 
 
+class Search(BaseHTTPRequestHandler):
+    """A search service over the same two chunks."""
+
+    def do_POST(self) -> None:
+        query = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["q"].split()
+        found = {
+            f"one#{at}": sum(word in text for word in query) for at, text in ((1, "red apple"), (2, "apple"))
+        }
+        body = json.dumps([{"id": name, "score": count} for name, count in found.items() if count]).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Nothing is printed."""
+
+
+@pytest.fixture
+def service() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Search) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}/search"
+        finally:
+            server.shutdown()
+            thread.join(10)
+
+
 @pytest.mark.parametrize("name", registry.names("arms"))
-def test_arms_build_search_and_return_hits_of_the_corpus(name: str, tmp_path: Path) -> None:
+def test_arms_build_search_and_return_hits_of_the_corpus(name: str, tmp_path: Path, service: str) -> None:
+    (tmp_path / "command.py").write_text(COMMAND, encoding="utf-8")
     (tmp_path / "mine.py").write_text(SEARCH, encoding="utf-8")
     arm_file = module("arms", name)
     assert issubclass(arm_file.Settings, ArmSettings)
     (tmp_path / "recorded.jsonl").write_text(RECORDED, encoding="utf-8")
-    settings = arm_file.Settings(type=name, **ARM_OPTIONS.get(name, {}))
+    options = ARM_OPTIONS | {
+        "http": {"url": service, "body": {"q": "{query}"}, "hits": "", "score": "/score"}
+    }
+    settings = arm_file.Settings(type=name, **options.get(name, {}))
     others = {leg: module("arms", raw["type"]).Settings(**raw) for leg, raw in BESIDE.get(name, {}).items()}
     workshop = Workshop(CORPUS, {"it": settings}, "test", tmp_path, others=others, case_ids={"": ("blank",)})
     assert set(legs(arm_file, settings)) == set(others), "an arm names every arm that it asks"

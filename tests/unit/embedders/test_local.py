@@ -11,9 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from small_project import REPOSITORY
 
 from gate.embedders import local, minilm
 from gate.embedders._host import Host
+from gate.model.embedding import EmbeddingError
 
 TEXTS = [
     "How do I retry a failed job?",
@@ -58,6 +60,40 @@ def test_local_vectors_are_the_packages_own() -> None:
         wanted = (pooled[row] / norm if norm else pooled[row]).astype(np.float32)
         assert np.abs(found[row] - wanted).max() <= np.spacing(np.float32(1)), text
     assert not found[2].any()
+
+
+THEIRS = """
+import logging, sys
+from pathlib import Path
+import numpy as np
+from safetensors.numpy import load_file
+from tokenizers import Tokenizer
+import wordllama.config
+from wordllama.inference import WordLlamaInference
+folder = Path(wordllama.config.__file__).parents[1]
+weights = load_file(folder / "weights/l2_supercat_256.safetensors")["embedding.weight"]
+tokenizer = Tokenizer.from_file(str(folder / "tokenizers/l2_supercat_tokenizer_config.json"))
+model = WordLlamaInference(weights, wordllama.config.Config.l2_supercat, tokenizer)
+texts = [text for path in sys.argv[2:] for text in Path(path).read_text(encoding="utf-8").split("\\n\\n")]
+texts = [text for text in texts if text.strip()]
+rows = [model.embed(texts[at : at + 32], norm=True) for at in range(0, len(texts), 32)]
+np.savez(sys.argv[1], texts=np.asarray(texts), rows=np.concatenate(rows).astype(np.float32))
+"""
+
+
+def test_local_vectors_are_those_of_the_packages_own_class(tmp_path: Path) -> None:
+    """Bit for bit, over every paragraph of the Orbit documentation. That code runs apart: it sets up logging."""
+    pages = sorted(map(str, (REPOSITORY / "datasets" / "orbit" / "docs").rglob("*.md")))
+    subprocess.run(
+        [sys.executable, "-c", THEIRS, str(tmp_path / "theirs.npz"), *pages],
+        capture_output=True,
+        timeout=120,
+        check=True,
+    )
+    with np.load(tmp_path / "theirs.npz") as theirs:
+        texts, rows = theirs["texts"].tolist(), theirs["rows"]
+    assert len(texts) > 500
+    assert vectors(texts).tobytes() == rows.tobytes()
 
 
 def test_a_text_has_the_same_vector_in_any_company() -> None:
@@ -124,6 +160,9 @@ def test_what_is_not_installed_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(local.ModelAbsentError, match=r"wordllama is not installed.*retrieval-gate\[local\]"):
         vectors(["x"])
     with pytest.raises(local.ModelAbsentError, match=r"retrieval-gate\[minilm\]"):
+        vectors(["x"], minilm)
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    with pytest.raises(EmbeddingError, match="the Action's input extras: minilm"):
         vectors(["x"], minilm)
 
 
