@@ -31,6 +31,9 @@ PASSED_PREFIXES = ("LC_",)
 # What it never sees, named or not: the runner's files and credentials, our own settings, keys and tokens.
 NEVER = re.compile(r"(?:GITHUB|ACTIONS|INPUT|RUNNER|GATE)_.*|OPENAI_API_KEY|.*TOKEN.*", re.IGNORECASE)
 
+# What it is always told: that it is being measured again, and is not to answer from a cache of its own.
+NO_CACHE = "GATE_NO_CACHE"
+
 TAIL_LINES = 20
 TAIL_CHARACTERS = 2000
 LINE_CHARACTERS = 300
@@ -52,7 +55,11 @@ def environment(ours: Mapping[str, str], named: Sequence[str] = ()) -> dict[str,
     return {
         name: value
         for name, value in ours.items()
-        if (name in PASSED or name in named or name.startswith(PASSED_PREFIXES)) and not NEVER.fullmatch(name)
+        if name == NO_CACHE
+        or (
+            (name in PASSED or name in named or name.startswith(PASSED_PREFIXES))
+            and not NEVER.fullmatch(name)
+        )
     }
 
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import Any
 
-from gate import registry
 from gate.commands._again import Again, settle_claims, settle_losses
-from gate.commands._load import Project, Suite, read_absent, typed_arm, typed_policy
-from gate.commands._measure import Measured, Workshop, as_case, build, legs
+from gate.commands._base_tree import BaseTree
+from gate.commands._crosswise import explained
+from gate.commands._load import Project, Suite, read_absent, typed_policy
+from gate.commands._measure import Measured, Workshop, as_case, build
 from gate.commands.compare import incomplete
 from gate.compare import Context, compare_arm
-from gate.corpus.read import read_corpus
 from gate.errors import GateError
 from gate.harness import evaluate
 from gate.model.comparison import DUST, CaseMove, Pair
@@ -22,7 +22,6 @@ from gate.model.fingerprint import shown
 from gate.model.measurement import ArmMeasurement, Measurement
 from gate.model.metric import Metrics
 from gate.model.report import BaselineRef, Source, SuiteReport, Versions
-from gate.model.settings import OpenArmSettings
 from gate.model.verdict import Finding, Level, Verdict, decide
 from gate.noise import doubted, flaky_pairs, moved_questions, unstable_findings
 from gate.report.flaky import flaky_findings, tie_findings
@@ -71,7 +70,9 @@ def judge(
     )
     compares = run.trusted is not None or not (args.no_baseline or _other_split(args, suite))
     if compares:
-        run, situation, findings = _settled(project, run, measured, again)
+        with closing(BaseTree(project, run)) as tree:
+            run, situation, findings = _settled(project, run, measured, again, tree)
+            situation = explained(project, suite, run, situation, tree)
         findings += policy_findings(project, suite, run, situation)
         findings += flaky_findings(situation.arms, run.now.settings.k)
         if against is not None:
@@ -102,7 +103,7 @@ def judge(
 
 
 def _settled(
-    project: Project, run: Run, measured: Measured, again: Again
+    project: Project, run: Run, measured: Measured, again: Again, tree: BaseTree
 ) -> tuple[Run, Situation, list[Finding]]:
     """The situation once all that is in doubt was measured a second time, and what there is to say about it."""
     run = settle_claims(run, measured, again)
@@ -113,7 +114,7 @@ def _settled(
         run, failed = settle_losses(run, losses, measured, again)
         findings += failed
         situation = resolve(run, project.metrics)
-    lost = lost_on_base(project, run, situation)
+    lost = lost_on_base(project, run, situation, tree)
     if lost:
         run = run._replace(already_lost=lost)
         situation = resolve(run, project.metrics)
@@ -255,56 +256,20 @@ def doc_renames(project: Project, suite: Suite) -> dict[str, str]:
 Scores = Mapping[str, float]
 
 
-def lost_on_base(project: Project, run: Run, situation: Situation) -> dict[Pair, Scores]:
+def lost_on_base(project: Project, run: Run, situation: Situation, tree: BaseTree) -> dict[Pair, Scores]:
     """What the base tree, measured again with its own settings, scores on the lost cases that it loses as well."""
-    base, trusted = project.base, run.trusted
-    if base is None or run.base is None or trusted is None:
-        return {}
+    trusted = run.trusted
     lost = {name: arm.lost for name, arm in situation.arms.items() if arm.lost}
-    if not lost:
+    if trusted is None or not lost or tree.workshop is None:
         return {}
-    import tempfile
-
     found: dict[Pair, Scores] = {}
-    settings = run.base.settings
-    where = f"{project.config.shown} at {base.short}"
-    with tempfile.TemporaryDirectory(prefix="gate-base-") as folder:
-        try:
-            path = base.extract(settings.corpus, Path(folder))
-            if path is None:
-                return {}
-            corpus = read_corpus(path, f"{settings.corpus} at {base.short}", settings.reader, project.root)
-            arms = embedded_arms(settings.arms, where, project.root)
-            with closing(Workshop(corpus, arms, where, project.root)) as workshop:
-                for name, moves in lost.items():
-                    if name in arms:
-                        found |= _still_lost(workshop, name, moves, trusted, run, project.metrics)
-        except GateError:
-            return {}  # the base tree cannot be measured; the losses then stand as they are
+    try:
+        for name, moves in lost.items():
+            if name in tree.workshop.settings:
+                found |= _still_lost(tree.workshop, name, moves, trusted, run, project.metrics)
+    except GateError:
+        return {}  # the base tree cannot be measured; the losses then stand as they are
     return found
-
-
-def embedded_arms(arms: Mapping[str, OpenArmSettings], where: str, root: Path | None) -> dict[str, Any]:
-    """The typed settings of the arms that can be measured again at no cost and without anybody's own code.
-
-    An arm's file says so: `embedded(settings, where, root)`. One that asks others is embedded where all of them are.
-    """
-    typed: dict[str, Any] = {}
-    asked: dict[str, tuple[str, ...]] = {}
-    for name, arm in arms.items():
-        if ":" in arm.type:
-            continue
-        module = registry.load("arms", arm.type, where, root)
-        told = getattr(module, "embedded", None)
-        if told is None:
-            continue
-        settings = typed_arm(arm, where, root)
-        if told(settings, where, root):
-            typed[name], asked[name] = settings, legs(module, settings)
-    while lacking := [name for name in typed if not all(leg in typed for leg in asked[name])]:
-        for name in lacking:
-            del typed[name]
-    return typed
 
 
 def _still_lost(

@@ -54,12 +54,12 @@ class Model:
         prefix = self.prefixes[mode]
         if prefix is None:
             return self.as_the_model_does(list(texts), mode)
-        return self.plainly([prefix + text for text in texts])
+        return self.behind(prefix, list(texts))
 
     def as_the_model_does(self, texts: list[str], mode: str) -> Any:  # noqa: ARG002 - for models that tell them apart
-        return self.plainly(texts)
+        return self.behind("", texts)
 
-    def plainly(self, texts: list[str]) -> Any:
+    def behind(self, prefix: str, texts: list[str]) -> Any:
         raise NotImplementedError
 
 
@@ -72,13 +72,12 @@ class SentenceTransformers(Model):
 
     def as_the_model_does(self, texts: list[str], mode: str) -> Any:
         named = getattr(self.model, "encode_query" if mode == "query" else "encode_document", None)
-        return self.encoded(named or self.model.encode, texts)  # releases before 5 have `encode` only
-
-    def plainly(self, texts: list[str]) -> Any:
-        return self.encoded(self.model.encode, texts)
-
-    def encoded(self, encode: Any, texts: list[str]) -> Any:
+        encode = named or self.model.encode  # releases before 5 have `encode` only
         return encode(texts, batch_size=self.batch_size, show_progress_bar=False)
+
+    def behind(self, prefix: str, texts: list[str]) -> Any:
+        # As a prompt, since the model may have one by default, which this takes the place of.
+        return self.model.encode(texts, prompt=prefix, batch_size=self.batch_size, show_progress_bar=False)
 
 
 class FastEmbed(Model):
@@ -90,13 +89,14 @@ class FastEmbed(Model):
             return self.model.query_embed(texts)
         return self.model.passage_embed(texts, batch_size=self.batch_size)
 
-    def plainly(self, texts: list[str]) -> Any:
-        return self.model.embed(texts, batch_size=self.batch_size)
+    def behind(self, prefix: str, texts: list[str]) -> Any:
+        return self.model.embed([prefix + text for text in texts], batch_size=self.batch_size)
 
 
 class Model2Vec(Model):
     def load(self, model: str, revision: str, options: dict[str, Any]) -> Any:  # noqa: ARG002 - it knows no revisions
         return package("model2vec", "model2vec").StaticModel.from_pretrained(model, **options)
 
-    def plainly(self, texts: list[str]) -> Any:
+    def behind(self, prefix: str, texts: list[str]) -> Any:
+        texts = [prefix + text for text in texts]
         return self.model.encode(texts, batch_size=self.batch_size, show_progress_bar=False)

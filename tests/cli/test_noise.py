@@ -136,6 +136,15 @@ def test_a_run_that_repeats_says_what_moved(noisy: Project) -> None:
     assert finding(suite, "unstable")["cases"] == ["q-04"]
 
 
+def test_the_users_code_is_told_that_it_is_measured_again(noisy: Project) -> None:
+    """It may have a cache of its own, and answers from it would repeat however noisy it is."""
+    tell = "import os\n\nwith open('told.txt', 'a') as told:\n    told.write(os.environ.get('GATE_NO_CACHE', '-') + ' ')\n"
+    noisy.write("mine.py", tell + CODE)
+    plan(noisy, RIGHT)
+    noisy.report("--no-baseline", "--repeat", "3")
+    assert noisy.read("told.txt").split() == ["-", "queries", "queries"]
+
+
 def test_a_query_that_fails_in_a_repetition_is_not_measured(noisy: Project) -> None:
     stable(noisy)
     plan(noisy, RIGHT, "down")
@@ -291,7 +300,10 @@ def test_a_hybrid_is_as_noisy_as_its_leg(noisy: Project) -> None:
     code, suite = noisy.report("--base", "HEAD")
     assert code == 0
     assert starts(noisy) == 2, "one process serves both arms of a measurement"
-    flaky = {name: [move["id"] for move in one["lost"] if move["flaky"]] for name, one in suite["comparison"].items()}
+    flaky = {
+        name: [move["id"] for move in one["lost"] if move["flaky"]]
+        for name, one in suite["comparison"].items()
+    }
     assert flaky == {"mine": ["q-08"], "keyword": [], "hybrid": ["q-08"]}
 
 

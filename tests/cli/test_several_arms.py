@@ -11,6 +11,14 @@ import pytest
 from embeddings_site import Site, embeddings_site
 from small_project import Project
 
+from gate.commands._action import cost, with_fork_notice
+from gate.commands._base_tree import embedded_arms
+from gate.github.event import Event, Pull
+from gate.model.cost import Spent
+from gate.model.report import Report
+from gate.model.settings import OpenArmSettings
+from gate.model.verdict import Level
+
 VECTOR = """
 [suite.docs.arms.vector]
 type = "embedding"
@@ -214,3 +222,79 @@ def test_a_cap_holds_for_all_measurements_of_a_run_together(project: Project, si
     assert report["environment"]["spent"]["docs"]["vector"]["cost_usd"] <= once * 8
     [told] = [one for one in report["suites"][0]["findings"] if one["code"] == "arm-not-measured"]
     assert "could be passed" in told["text"]
+
+
+# -- in the Action
+
+
+def test_the_output_cost_is_the_sum_or_unknown(project: Project, site: Site) -> None:
+    add_vector(project, site, prices=PRICES)
+    _, value = whole(project, "--no-baseline")
+    report = Report.model_validate_json(json.dumps(value))
+    spent = report.environment.spent["docs"]["vector"]
+    assert spent.cost_usd is not None
+    assert float(cost(report)) == pytest.approx(spent.cost_usd, rel=0.05)
+    assert cost(report) != "0.00"
+    arms = {"vector": spent, "other": Spent(requests=1, cost_usd=None)}
+    both = report.environment.model_copy(update={"spent": {"docs": arms}})
+    assert cost(report.model_copy(update={"environment": both})) == "unknown"
+    nothing = report.environment.model_copy(update={"spent": {}})
+    assert cost(report.model_copy(update={"environment": nothing})) == "0"
+
+
+def test_without_secrets_a_maintainer_is_told_what_to_do(
+    project: Project, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_vector(project, site)
+    recorded(project)
+    pull = Pull(
+        number=7, head_sha="1", head_ref="x", head_repo="eve/widget", base_sha="2", base_ref="main", fork=True
+    )
+    fork = Event(name="pull_request", pull=pull)
+    _, value = whole(project)
+    complete = Report.model_validate_json(json.dumps(value))
+    assert with_fork_notice(complete, fork) == complete
+    monkeypatch.delenv("OPENAI_API_KEY")
+    monkeypatch.setenv("GATE_NO_CACHE", "1")
+    _, value = whole(project)
+    lacking = Report.model_validate_json(json.dumps(value))
+    told = with_fork_notice(lacking, fork).suites[0].findings[-1]
+    assert (told.level, told.code) == (Level.NOTICE, "no-secrets")
+    assert "vector may need one" in told.text
+    assert "push its branch to this repository" in told.todo
+    own = Event(name="pull_request", actor="octocat", pull=pull.model_copy(update={"fork": False}))
+    assert with_fork_notice(lacking, own) == lacking
+
+
+# -- the base tree, measured again
+
+
+def test_only_what_costs_nothing_and_is_our_own_code_is_measured_again_on_the_base() -> None:
+    arms = {
+        "keyword": {"type": "bm25"},
+        "static": {"type": "embedding", "embedder": "local"},
+        "paid": {"type": "embedding", "embedder": {"type": "openai", "model": "m"}},
+        "theirs": {"type": "embedding", "embedder": "package.module:embed"},
+        "mine": {"type": "python", "target": "mine:search"},
+        "own": {"type": "package.module:Arm"},
+        "hybrid": {"type": "rrf", "of": ["static", "keyword"]},
+        "over": {"type": "rrf", "of": ["hybrid", "keyword"]},
+        "half": {"type": "rrf", "of": ["keyword", "paid"]},
+        "above": {"type": "rrf", "of": ["keyword", "half"]},
+    }
+    found = embedded_arms({name: OpenArmSettings(**arm) for name, arm in arms.items()}, "gate.toml", None)  # type: ignore[arg-type]
+    assert set(found) == {"keyword", "static", "hybrid", "over"}
+
+
+def test_a_hybrid_that_the_base_has_lost_as_well_is_marked(project: Project) -> None:
+    pages = '[suite.docs.arms.pages]\ntype = "bm25"\nchunker = "page"\n'
+    both = '[suite.docs.arms.both]\ntype = "rrf"\nof = ["keyword", "pages"]\n'
+    project.write("gate.toml", project.read("gate.toml") + pages + both)
+    recorded(project)
+    text = project.read("docs/errors.md")
+    project.write("docs/errors.md", text.replace("E101", "the first code").replace("WidgetJam", "the jam"))
+    project.commit("the base breaks it without looking")
+    project.write("docs/extra.md", "# Extra\n\nNothing.\n")
+    _, suite = project.report("--base", "HEAD")
+    lost = [move for move in suite["comparison"]["both"]["lost"] if move["id"] == "q-02"]
+    assert [move["already_lost"] for move in lost] == [True]

@@ -49,8 +49,11 @@ def test_equal_cases_and_a_lost_case_is_a_regression(project: Project) -> None:
             "after": lost["pages"][0]["after"],
             "cause": "edited",
             "renamed_to": None,
+            "moved_to": None,
+            "legs": {},
         }
     ]
+    assert lost["by"] == "pages"
     assert set(lost["overtaken_by"]) == {"faq", "news"}
     assert set(lost["touched"]) == {"errors", "faq", "news"}
 

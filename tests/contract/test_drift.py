@@ -55,6 +55,27 @@ def test_every_entry_of_a_registry_is_documented(folder: str) -> None:
         assert f"`{name}`" in CONFIGURATION, name
 
 
+@pytest.mark.parametrize("name", registry.names("embedders"))
+def test_every_embedder_and_every_key_of_it_is_documented(name: str) -> None:
+    page = PAGES["docs/embedders.md"]
+    assert f"`{name}`" in page
+    for key in registry.load("embedders", name, "test").Settings.model_fields:
+        assert key == "type" or f"`{key}`" in page, key
+
+
+def test_a_lock_is_installed_as_it_is() -> None:
+    """It is whole; what requirements/not-needed.txt leaves out would be missed, and not found, without --no-deps."""
+    files = [REPOSITORY / "action.yml", REPOSITORY / "Makefile", *REPOSITORY.glob(".github/workflows/*.yml")]
+    found = [
+        line
+        for file in files
+        for line in file.read_text(encoding="utf-8").replace("\\\n", " ").splitlines()
+        if "--require-hashes" in line
+    ]
+    assert len(found) >= 3
+    assert all("--no-deps" in line for line in found), found
+
+
 def test_policy_options_are_documented() -> None:
     for rule in registry.names("policies"):
         settings = registry.load("policies", rule, "test").Settings

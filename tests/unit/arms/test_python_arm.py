@@ -640,7 +640,7 @@ def test_the_working_folder_is_that_of_gate_toml_and_files_there_do_not_break_th
         """
     )
     assert [hit.doc_id for hit in arm.search("x", 5)] == ["errors", str(made.root)]
-    assert ask(arm, "raise", 5) == "UserCodeError: OSError: told (mine.py:5)"
+    assert ask(arm, "raise", 5) == "OSError: told (mine.py:5)"
 
 
 # --- The interpreter ----------------------------------------------------------------------------------------------

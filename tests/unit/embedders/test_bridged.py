@@ -351,9 +351,12 @@ def test_prefixes_and_the_models_own_way(module: str, tmp_path: Path) -> None:
 
     assert seen("query")[:2] == ["query", ["x"]]
     assert seen("passage")[:2] == ["passage", ["x"]]
-    assert seen("query", query_prefix="query: ")[:2] == ["plain", ["query: x"]]
+    how, texts, more, _ = seen("query", query_prefix="query: ")
+    assert (how, more.get("prompt", "") + texts[0]) == ("plain", "query: x")
     assert seen("passage", query_prefix="query: ")[:2] == ["passage", ["x"]]
-    assert seen("passage", passage_prefix="")[:2] == ["plain", ["x"]]
+    how, texts, more, _ = seen("passage", passage_prefix="")
+    assert (how, texts, more.get("prompt", "")) == ("plain", ["x"], "")
+    assert ("prompt" in more) == (module == "sentence_transformers"), "in the place of a prompt by default"
     assert seen("query", options={"device": "cpu"})[3] == ["some/model", {"device": "cpu"}]
     commit = "0123456789abcdef" * 2 + "01234567"
     pinned = {"revision": commit} if module == "sentence_transformers" else {}

@@ -25,6 +25,7 @@ from gate.github import fork
 from gate.github.client import Artifact
 from gate.model.report import Report, SuiteReport
 from gate.model.verdict import Level, Verdict
+from gate.noise import marked
 from gate.report import render
 from gate.situation import Side
 from gate.store import accepted, baselines, config
@@ -233,7 +234,7 @@ def test_a_case_that_failed_is_not_measured(project: Project, base: fork.Base) -
     arm = report["suites"][0]["arms"]["keyword"]
     arm["failed"] = {"q-02": "boom ::error::x"}
     found = judged(report, base)
-    assert (found.verdict, codes(found)) == (Verdict.NOT_MEASURED, ["arm-not-measured"])
+    assert (found.verdict, codes(found)) == (Verdict.NOT_MEASURED, ["arm-not-measured", "no-secrets"])
 
 
 def test_other_suites_are_only_named_and_absent_ones_are_invalid(project: Project, base: fork.Base) -> None:
@@ -580,3 +581,49 @@ def test_a_report_far_larger_than_any_comment(project: Project, base: fork.Base)
     arm(suite)["failed_questions"] = {f"qa-{n}" * 100: "y" * 100 for n in range(20_000)}
     found = judged(report, base)
     assert len(comment(found).encode()) <= render.BUDGET
+
+
+# -- a noisy arm
+
+
+def noisy_base(project: Project) -> fork.Base:
+    """The base, whose baseline knows the arm as unstable."""
+    base = base_of(project)
+    side = base.sides["docs"]
+    assert side.baseline is not None
+    return fork.Base({"docs": side._replace(baseline=marked(side.baseline, [("keyword", "q-04")]))}, COMMIT)
+
+
+def lost_once(project: Project) -> dict[str, Any]:
+    """A run that lost q-02, and found it when it measured again."""
+    before = measured(project)["suites"][0]["arms"]["keyword"]["cases"]
+    text = project.read("docs/errors.md")
+    project.write("docs/errors.md", text.replace("E101", "the first code").replace("WidgetJam", "the jam"))
+    report = measured(project)
+    [row] = [one for one in before if one["id"] == "q-02"]
+    kept = {name: value for name, value in row.items() if name not in ("id", "kind", "query", "missing")}
+    report["suites"][0]["arms"]["keyword"]["again"] = {"q-02": kept}
+    report["suites"][0]["verdict"] = report["verdict"] = "pass"
+    return report
+
+
+def test_a_loss_that_the_forks_run_did_not_confirm_is_flaky_here_too(project: Project) -> None:
+    report = lost_once(project)
+    suite = judged(report, noisy_base(project))
+    assert "flaky" in codes(suite, Level.WARNING)
+    flaky = {move.id for move in suite.comparison["keyword"].lost if move.flaky}
+    assert flaky == {"q-02"}
+    assert suite.comparison["keyword"].dropped_kinds == ()
+    stable = judged(report, base_of(project))
+    assert stable.comparison["keyword"].dropped_kinds == ("exact_term",), "the base says which arm is noisy"
+    assert "flaky" not in codes(stable)
+
+
+@pytest.mark.parametrize(
+    "row", [{"ranked": ["a"], "at": []}, {"ranked": ["a", "a"], "at": [1, 2]}, {"ranked": ["a"], "at": [99]}]
+)
+def test_a_second_measurement_that_cannot_be_is_refused(project: Project, row: dict[str, Any]) -> None:
+    report = lost_once(project)
+    report["suites"][0]["arms"]["keyword"]["again"]["q-02"] |= row
+    with pytest.raises(InputError, match="a second measurement"):
+        fork.read_artifact(packed(report=report), METRICS)
