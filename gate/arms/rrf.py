@@ -53,7 +53,7 @@ def legs(settings: Settings) -> tuple[str, ...]:
 
 
 def embedded(*_: object) -> bool:
-    """As far as the arms that it asks are (gate.commands._judge.embedded_arms)."""
+    """As far as the arms that it asks are (gate.commands._base_tree.embedded_arms)."""
     return True
 
 

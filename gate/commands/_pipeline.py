@@ -124,7 +124,7 @@ def environment(spent: Mapping[str, dict[str, Spent]] = EMPTY) -> Environment:
         for name in _PACKAGES
         if (module := sys.modules.get(name)) is not None and hasattr(module, "__version__")
     }
-    for name, module in list(sys.modules.items()):
+    for name, module in list(sys.modules.items()) if any(spent.values()) else ():
         if name.startswith("gate.embedders.") and isinstance(
             package := getattr(module, "PACKAGE", None), str
         ):

@@ -9,9 +9,14 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+# These packages, or what they run on, report their use to their makers by default. A gate is not to be the reason.
+for name in ("ORT_DISABLE_TELEMETRY", "HF_HUB_DISABLE_TELEMETRY"):
+    os.environ.setdefault(name, "1")
 
 
 class AbsentError(Exception):

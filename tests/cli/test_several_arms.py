@@ -146,10 +146,13 @@ def test_an_arm_that_need_not_be_measured_makes_it_partial(
 
 
 def test_check_asks_nobody(project: Project, site: Site) -> None:
-    add_vector(project, site, more=HYBRID)
+    service = (
+        f'[suite.docs.arms.service]\ntype = "http"\nurl = "{site.url}/search?q={{query}}"\nmethod = "GET"\n'
+    )
+    add_vector(project, site, more=HYBRID + service)
     done = project.gate("check")
     assert done.code == 0, done.err
-    assert site.requests == []
+    assert (site.requests, site.paths) == ([], [])
 
 
 # -- what it cost

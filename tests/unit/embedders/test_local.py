@@ -155,6 +155,22 @@ def test_minilm_is_the_same_in_any_company_and_thread() -> None:
     assert digest("minilm", 6, OMP_NUM_THREADS="1") == digest("minilm", 6, OMP_NUM_THREADS="2")
 
 
+def test_minilm_leaves_nothing_to_be_reported(tmp_path: Path) -> None:
+    """onnxruntime keeps what it reports, and an id of the machine, in the user's cache folder; here it keeps nothing."""
+    switches = {"CI", "GITHUB_ACTIONS", "TF_BUILD", "XDG_CACHE_HOME", "ORT_DISABLE_TELEMETRY"}
+    done = subprocess.run(
+        [sys.executable, "-c", DIGEST.format(which="minilm", number=2)],
+        env={name: value for name, value in os.environ.items() if name not in switches}
+        | {"HOME": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    assert len(done.stdout.strip()) == 64
+    assert list(tmp_path.rglob("*")) == []
+
+
 def test_what_is_not_installed_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(local.ModelAbsentError, match=r"wordllama is not installed.*retrieval-gate\[local\]"):
