@@ -128,6 +128,21 @@ class GitHubClient:
         """Every comment on the pull request, over all pages."""
         return self._try(lambda: [_remark(one) for one in self._repository.get_issue(number).get_comments()])
 
+    def issues(self, label: str | None, limit: int) -> list[dict[str, object]]:
+        """The newest issues in any state, pull requests left out, at most `limit`: id, title, body."""
+
+        def ask() -> list[dict[str, object]]:
+            wanted = {"labels": [label]} if label else {}
+            found: list[dict[str, object]] = []
+            for one in self._repository.get_issues(state="all", **wanted):
+                if one.pull_request is None:
+                    found.append({"id": one.number, "title": one.title, "body": one.body or ""})
+                if len(found) == limit:
+                    break
+            return found
+
+        return self._try(ask)
+
     def create_comment(self, number: int, body: str) -> Remark:
         """A new comment. Where no answer came it may stand there all the same: it is never sent twice."""
         return self._try(
