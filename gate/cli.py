@@ -13,7 +13,19 @@ from typing import Any
 from gate import __version__
 from gate.commands._flags import SPLITS
 
-ORDER = ("run", "baseline", "compare", "diagnose", "explain", "history", "check", "init", "schema", "label", "cache")
+ORDER = (
+    "run",
+    "baseline",
+    "compare",
+    "diagnose",
+    "explain",
+    "history",
+    "check",
+    "init",
+    "schema",
+    "label",
+    "cache",
+)
 DESCRIPTION = "Fails a pull request when search gets worse, and says exactly what broke and why."
 EPILOG = """\
 Start with 'gate init' in your repository, or see 'gate run --help'.

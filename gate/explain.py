@@ -140,6 +140,43 @@ def _with_legs(
     return move.model_copy(update={"pages": tuple(pages)})
 
 
+def legs_of(settings: Mapping[str, object]) -> tuple[str, ...]:
+    """The arms that an arm with these settings asks."""
+    of = settings.get("of")
+    if isinstance(of, str):
+        return (of,)
+    return tuple(str(leg) for leg in of) if isinstance(of, Sequence) else ()
+
+
+def plainly(
+    arms: Mapping[str, ArmComparison],
+    now: Mapping[str, ArmMeasurement],
+    before: Mapping[str, ArmMeasurement],
+    *,
+    corpus_changed: bool,
+) -> dict[str, ArmComparison]:
+    """What can be said of the lost cases without measuring or reading anything: legs, and whose doing a loss is where
+    only the pages or only the settings changed.
+    """
+    legs = {name: legs_of(arm.settings) for name, arm in now.items()}
+    found = with_legs(arms, legs, now, before)
+    for name, comparison in found.items():
+        concerned = [one for one in (name, *legs.get(name, ())) if one in found]
+        changes = [change for one in concerned for change in found[one].settings_changed]
+        by = (
+            "" if changes and corpus_changed else "settings" if changes else "pages" if corpus_changed else ""
+        )
+        chunker = any(change.partition(":")[0] == "chunker" for change in changes)
+        lost = tuple(
+            with_cause(
+                move.model_copy(update={"by": by}), {}, corpus_changed=corpus_changed, chunker_changed=chunker
+            )
+            for move in comparison.lost
+        )
+        found[name] = comparison.model_copy(update={"lost": lost})
+    return found
+
+
 def lost_by(page: PageMove) -> tuple[str, ...]:
     """The legs in which a fallen page fell."""
     if not fell(page):

@@ -7,12 +7,11 @@ from contextlib import closing, suppress
 from dataclasses import replace
 from typing import Any
 
-from gate import registry
 from gate.commands._base_tree import BaseTree, embedded_arms
 from gate.commands._load import Project, Suite
-from gate.commands._measure import Workshop, as_case, build, legs, prepare
+from gate.commands._measure import Workshop, as_case, build, prepare
 from gate.errors import GateError
-from gate.explain import Crosswise, doing, fell, moved_to, with_cause, with_legs
+from gate.explain import Crosswise, doing, fell, legs_of, moved_to, plainly, with_cause
 from gate.harness import evaluate
 from gate.model.comparison import ArmComparison, CaseMove
 from gate.model.measurement import Measurement, Row
@@ -32,16 +31,13 @@ def explained(project: Project, suite: Suite, run: Run, situation: Situation, tr
     trusted = run.trusted
     if trusted is None or run.on_base is None or not situation.arms:
         return situation
-    asked = {
-        name: legs(registry.load("arms", typed.type, "the arms", project.root), typed)
-        for name, typed in suite.arms.items()
-    }
-    arms = with_legs(situation.arms, asked, run.on_base.arms, trusted.arms)
+    before, now = trusted.arms, run.on_base.arms
+    arms = plainly(situation.arms, now, before, corpus_changed=bool(situation.pages))
     lost = {name: found for name, found in arms.items() if found.lost}
     if lost:
         # Where the settings or pages of the base cannot be read here, the losses stand as they are.
         with suppress(GateError):
-            arms |= _Crosswise(project, suite, run, situation, tree, asked).causes(lost)
+            arms |= _Crosswise(project, suite, run, situation, tree).causes(lost)
     return replace(situation, arms=arms)
 
 
@@ -53,12 +49,12 @@ class _Crosswise:
         run: Run,
         situation: Situation,
         tree: BaseTree,
-        asked: Mapping[str, Sequence[str]],
     ) -> None:
         assert run.trusted is not None
         self._project, self._suite, self._run, self._tree = project, suite, run, tree
         self._trusted: Measurement = run.trusted
-        self._situation, self._asked = situation, asked
+        self._situation = situation
+        self._asked = {name: legs_of(arm.settings) for name, arm in run.now.arms.items()}
         self._corpus_changed = bool(situation.pages)
         self._changed = {name for name, arm in situation.arms.items() if arm.settings_changed}
 

@@ -12,6 +12,7 @@ import re
 import stat
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from pydantic import ValidationError
@@ -19,6 +20,7 @@ from pydantic import ValidationError
 from gate.compare import case_changes
 from gate.diagnosis import within
 from gate.errors import InputError, Problem, did_you_mean
+from gate.explain import plainly
 from gate.github.client import Artifact
 from gate.harness import rescore
 from gate.model.comparison import Pair
@@ -216,6 +218,11 @@ def _judged(
             cases_version=shown(base.baseline.cases_version),
         )
     verdict = decide(ordered, judged=True)
+    if base.baseline is not None and run.on_base is not None:
+        told = plainly(
+            situation.arms, run.on_base.arms, base.baseline.arms, corpus_changed=bool(situation.pages)
+        )
+        situation = replace(situation, arms=told)
     asked = [arm.diagnosis.unanswerable for arm in suite.arms.values() if arm.diagnosis is not None]
     extras = Extras(unanswerable=min(max(0, *asked, 0), LARGEST_SETTING))
     return suite_report(run.now, base.settings, situation, verdict, ordered, reference, metrics, extras)
