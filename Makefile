@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 .PHONY: demo test lint format golden schemas lock bench clean
 
 demo: $(VENV)/.runtime  ## The gate on the Orbit demo, offline
-	@$(BIN)/python -m gate run --config gate.toml
+	@$(BIN)/python -m gate run --config gate.toml --details
 
 test: $(VENV)/.dev  ## Every test
 	$(BIN)/python -m pytest -n auto

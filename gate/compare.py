@@ -6,7 +6,7 @@ Both sides must hold the same cases (same labels, same kinds): `gate.situation` 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -48,7 +48,7 @@ class Context:
     reviewed file names. `already_lost`: what the base tree itself scores on a case that it loses too; such a loss
     weighs unless `spare_already_lost`, and then only beyond the base tree's own. `again`: scores of a second
     measurement; `flaky`: pairs that it does not confirm on an arm that is known to be unstable.
-    `pages`: how the corpus differs from the baseline's.
+    `pages`: how the corpus differs from the baseline's. `followed`: cases whose labels were renamed with their pages.
     """
 
     metrics: Sequence[str] = ("recall",)
@@ -58,6 +58,7 @@ class Context:
     again: Mapping[Pair, Mapping[str, float]] = field(default_factory=dict)
     flaky: frozenset[Pair] = frozenset()
     pages: PageChanges = field(default_factory=PageChanges)
+    followed: frozenset[str] = frozenset()
 
     def excuses(self, arm: str, case: str) -> list[Excuse]:
         """What speaks for a loss of this case under this arm."""
@@ -239,8 +240,9 @@ def _move(arm: str, name: str, now: Row, before: Row, label: Label, context: Con
     }
     if not any(abs(_difference(pair)) > DUST for pair in scores.values()):
         return CaseMove(id=name, kind=label.kind, query=label.query, scores=scores)
-    pages = tuple(_page_move(page, now, before, context.pages) for page in label.relevant)
-    overtaken_by = _overtakers(pages, now, before)
+    new_names = context.pages.renamed if name in context.followed else EMPTY
+    pages = tuple(_page_move(page, now, before, context.pages, new_names) for page in label.relevant)
+    overtaken_by = _overtakers(pages, now, before, {new_names.get(page, page) for page in label.relevant})
     excuse = context.accepted.get((arm, name))
     again = context.again.get((arm, name), {})
 
@@ -270,12 +272,15 @@ def _move(arm: str, name: str, now: Row, before: Row, label: Label, context: Con
     )
 
 
-def _page_move(page: str, now: Row, before: Row, changes: PageChanges) -> PageMove:
-    was, is_now = rank_of(before, page), rank_of(now, page)
+def _page_move(
+    page: str, now: Row, before: Row, changes: PageChanges, new_names: Mapping[str, str]
+) -> PageMove:
+    """`new_names`: what the label calls the pages that were renamed together with it."""
+    was, is_now = rank_of(before, page), rank_of(now, new_names.get(page, page))
     cause = ""
     if page in changes.removed:
         cause = "deleted"
-    elif page in changes.renamed:
+    elif page in changes.renamed and page not in new_names:
         cause = "renamed"
     elif page in changes.edited:
         cause = "edited"
@@ -284,12 +289,12 @@ def _page_move(page: str, now: Row, before: Row, changes: PageChanges) -> PageMo
     return PageMove(doc_id=page, before=was, after=is_now, cause=cause, renamed_to=changes.renamed.get(page))
 
 
-def _overtakers(pages: Iterable[PageMove], now: Row, before: Row) -> tuple[str, ...]:
+def _overtakers(
+    pages: Iterable[PageMove], now: Row, before: Row, relevant: Collection[str]
+) -> tuple[str, ...]:
     """Pages that stand above a fallen page now and did not before, best first; the relevant ones are left out."""
-    moves = list(pages)
-    relevant = {move.doc_id for move in moves}
     found: dict[str, None] = {}
-    for move in moves:
+    for move in pages:
         if move.before is None or (move.after is not None and move.after <= move.before):
             continue
         above_before = set(before.ranked[: move.before - 1])

@@ -2,43 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from gate.acceptance import valid_entries
 from gate.compare import case_changes, unreproduced
 from gate.diagnosis import BUCKETS
 from gate.model.comparison import DUST, CaseChanges
 from gate.model.fingerprint import shown
-from gate.model.measurement import ArmMeasurement, Meaning, Measurement
+from gate.model.measurement import ArmMeasurement, Meaning, Measurement, Row
 from gate.model.run import Run
 from gate.model.verdict import Finding, Level, banner
+
+METRIC_NAMES = {"rr": "MRR", "context_recall": "context recall"}
 
 
 def edited_baseline(run: Run, trusted: Measurement, changes: CaseChanges) -> Iterator[Finding]:
     """What an edit of the baseline alone would hide from later changes."""
     brought = run.brings
+    if run.base is not None and run.base.baseline is not None and run.head.baseline is None:
+        yield Finding(
+            level=Level.INVALID,
+            code="baseline-removed",
+            text=f"this change leaves no baseline at {run.head.settings.baseline}: after it nothing could be compared",
+            todo=f"Bring it back, or record it with 'gate baseline {run.suite}'.",
+        )
     if brought is None or changes or run.now.settings != trusted.settings:
         return
     if brought.settings != run.now.settings or brought.cases_version != run.now.cases_version:
         yield from not_reproduced(run, brought)
         return
-    lowered: dict[str, list[str]] = {}
-    raised: dict[str, list[str]] = {}
+    lowered: dict[str, dict[str, str]] = {}
+    raised: dict[str, dict[str, str]] = {}
     for name, arm in trusted.arms.items():
         theirs = brought.arms.get(name)
         for case, row in arm.rows.items():
             other = theirs.rows.get(case) if theirs is not None else None
-            steps = (
-                [-1.0]
-                if other is None
-                else [other.scores[m] - value for m, value in row.scores.items() if m in other.scores]
-            )
-            if any(step < -DUST for step in steps):
-                lowered.setdefault(name, []).append(case)
-            elif any(step > DUST for step in steps):
-                raised.setdefault(name, []).append(case)
-    parts = [f"lowers {by_arm(lowered)}" if lowered else "", f"raises {by_arm(raised)}" if raised else ""]
-    said = " and ".join(part for part in parts if part) or "changes no score"
+            if other is None:
+                lowered.setdefault(name, {})[case] = f"{case} (its row is gone)"
+            elif lower := _below(other, row):
+                lowered.setdefault(name, {})[case] = f"{case} ({_named(lower)})"
+            elif higher := _below(row, other):
+                raised.setdefault(name, {})[case] = f"{case} ({_named(higher)})"
+    parts = [
+        f"{verb} {by_arm({arm: list(cases.values()) for arm, cases in found.items()})}"
+        for verb, found in (("lowers", lowered), ("raises", raised))
+        if found
+    ]
+    said = " and ".join(parts) or "changes no score"
     wrong = unreproduced(run.now, brought, trusted, run.seen)
     if wrong:
         said += f"; this run does not reproduce it ({by_arm(wrong)})"
@@ -51,6 +61,15 @@ def edited_baseline(run: Run, trusted: Measurement, changes: CaseChanges) -> Ite
             text=f"this change lowers the baseline below what is measured ({by_arm(hidden)}): later losses would not show",
             todo=f"Restore it, or record what is measured with 'gate baseline {run.suite}'.",
         )
+    above = _beyond(run, brought, wrong)
+    if above:
+        yield Finding(
+            level=Level.REGRESSION,
+            code="baseline-above",
+            cases=tuple(dict.fromkeys(name for names in above.values() for name in names)),
+            text=f"this change brings a baseline above what is measured ({by_arm(above)}): once merged, every run would fail",
+            todo=f"Record what is measured with 'gate baseline {run.suite}'.",
+        )
     yield Finding(
         level=Level.BANNER,
         code="baseline-edited",
@@ -59,8 +78,41 @@ def edited_baseline(run: Run, trusted: Measurement, changes: CaseChanges) -> Ite
     )
 
 
+def _named(metrics: Sequence[str]) -> str:
+    return ", ".join(METRIC_NAMES.get(name, name) for name in metrics)
+
+
+def _below(row: Row | None, other: Row | None, metrics: Sequence[str] | None = None) -> list[str]:
+    """The metrics (those named, or all) on which `row` scores lower than `other`."""
+    if row is None or other is None:
+        return []
+    return [
+        name
+        for name, score in row.scores.items()
+        if (metrics is None or name in metrics)
+        and name in other.scores
+        and score - other.scores[name] < -DUST
+    ]
+
+
+def _beyond(run: Run, brought: Measurement, wrong: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """Cases that the brought baseline holds higher than this run measures them, on a metric that decides."""
+    deciding = (*run.rules.policy.metrics, *run.head.settings.policy.metrics)
+    rules = {**run.head.settings.arms, **run.rules.arms}
+    found = {
+        arm: [
+            name
+            for name in names
+            if _below(run.now.arms[arm].rows.get(name), brought.arms[arm].rows.get(name), deciding)
+        ]
+        for arm, names in wrong.items()
+        if arm in run.now.arms and arm in brought.arms and (arm not in rules or rules[arm].gate)
+    }
+    return {arm: names for arm, names in found.items() if names}
+
+
 def _hidden(
-    run: Run, brought: Measurement, lowered: Mapping[str, Sequence[str]], wrong: Mapping[str, Sequence[str]]
+    run: Run, brought: Measurement, lowered: Mapping[str, Collection[str]], wrong: Mapping[str, Sequence[str]]
 ) -> dict[str, list[str]]:
     """Cases that the brought baseline holds lower than this run measures them, and questions that it drops or sinks."""
     found = {}
@@ -70,13 +122,22 @@ def _hidden(
         sunk = [
             name
             for name in names
-            if name in lowered.get(arm, ())
+            if (name in lowered.get(arm, ()) and _sinks(there, here, name))
             or (name in questions and (there is None or name not in there.questions))
             or (name in questions and there is not None and _worse(there, here, name))
         ]
         if sunk:
             found[arm] = sunk
     return found
+
+
+def _sinks(there: ArmMeasurement | None, here: ArmMeasurement | None, name: str) -> bool:
+    """Whether the recorded row of a case is gone, or lower than the measured one. A row that was not measured now
+    could be any: it counts as higher.
+    """
+    recorded = there.rows.get(name) if there is not None else None
+    measured = here.rows.get(name) if here is not None else None
+    return recorded is None or measured is None or bool(_below(recorded, measured))
 
 
 def _worse(there: ArmMeasurement, here: ArmMeasurement | None, name: str) -> bool:

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from gate.acceptance import APPROVAL_NEEDED, accepted_losses
+from gate.acceptance import APPROVAL_NEEDED, accepted_here, accepted_losses
 from gate.compare import Context, case_changes, compare_arm, page_changes, warned_metrics
 from gate.diagnosis import within
-from gate.edits import absent, differences, edited_baseline, edited_rules, not_reproduced
+from gate.edits import METRIC_NAMES, absent, differences, edited_baseline, edited_rules, not_reproduced
 from gate.harness import rescore
 from gate.model.comparison import ArmComparison, CaseChanges, PageChanges, Pair
 from gate.model.fingerprint import shown
@@ -23,6 +23,7 @@ from gate.model.run import Run, Side
 from gate.model.settings import ArmSettings
 from gate.model.verdict import Finding, Level
 from gate.noise import claims, not_stable_here, unconfirmed
+from gate.renames import renames_told
 
 __all__ = ["APPROVAL_NEEDED", "Run", "Side", "Situation", "resolve", "unmeasured"]
 
@@ -58,6 +59,7 @@ def resolve(run: Run, metrics: Metrics) -> Situation:
     findings += about_accepted
     pages = page_changes(run.now.pages, trusted.pages, run.renames)
     names = run.rules.policy.metrics
+    findings += renames_told(run, pages.renamed)
     if before is None or run.on_base is None:
         return Situation(tuple(findings), cases=changes, pages=pages, metrics=names)
     deciding = tuple(dict.fromkeys((*names, *run.head.settings.policy.metrics)))
@@ -69,6 +71,7 @@ def resolve(run: Run, metrics: Metrics) -> Situation:
         already_lost=run.already_lost,
         spare_already_lost=run.rules.policy.already_lost == "warn",
         pages=pages,
+        followed=frozenset(run.followed),
     )
     arms = _compared(run.on_base, before, context)
     under_base = {}
@@ -82,6 +85,7 @@ def resolve(run: Run, metrics: Metrics) -> Situation:
             flaky=unconfirmed(trusted, again, deciding),
         )
         under_base = _compared(_rescored(run.on_base, trusted.settings, metrics), trusted, own)
+    findings += accepted_here(run, trusted, (arms, under_base))
     findings += not_stable_here(run, arms)
     findings += _nothing_compared(run, arms)
     findings += _warnings(run, arms, context.metrics)
@@ -306,9 +310,6 @@ def _changed_cases(run: Run, trusted: Measurement, changes: CaseChanges) -> Iter
         yield from not_reproduced(run, brought)
 
 
-_NAMES = {"rr": "MRR", "context_recall": "context recall"}
-
-
 def _warnings(run: Run, arms: Mapping[str, ArmComparison], decided: Sequence[str]) -> Iterator[Finding]:
     """What is seen without deciding: other metrics that fell, gains that no baseline keeps, labelled pages that are gone."""
     for name, comparison in arms.items():
@@ -320,7 +321,7 @@ def _warnings(run: Run, arms: Mapping[str, ArmComparison], decided: Sequence[str
                     code="metric-fell",
                     arm=name,
                     kind=kind,
-                    text=f"{name}: {_NAMES.get(metric, metric)} of {kind} fell ({change.losses} lower, {change.wins} higher)",
+                    text=f"{name}: {METRIC_NAMES.get(metric, metric)} of {kind} fell ({change.losses} lower, {change.wins} higher)",
                 )
         if comparison.won and run.brings is None and not run.against:
             won = [move.id for move in comparison.won]

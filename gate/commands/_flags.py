@@ -80,7 +80,7 @@ def _times(text: str) -> int:
 
 
 def add_outputs(parser: argparse.ArgumentParser) -> None:
-    """--json and --markdown."""
+    """--json, --markdown and --details."""
     parser.add_argument(
         "--json", metavar="FILE", default=None, help="write the report as JSON ('-': standard output)"
     )
@@ -89,6 +89,11 @@ def add_outputs(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         default=None,
         help="write the comment as Markdown ('-': standard output)",
+    )
+    parser.add_argument(
+        "--details",
+        action="store_true",
+        help="show misses, diagnosis, evidence and provenance of a pass in which nothing moved as well",
     )
 
 

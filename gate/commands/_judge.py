@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from pathlib import PurePosixPath
 from typing import Any
 
 from gate.commands._again import Again, settle_claims, settle_losses
 from gate.commands._base_tree import BaseTree
+from gate.commands._config_moved import config_moved
 from gate.commands._crosswise import explained
+from gate.commands._gone import gone_findings, page_renames
 from gate.commands._load import Project, Suite, read_absent, typed_policy
 from gate.commands._measure import Measured, Workshop, as_case, build
 from gate.commands.compare import incomplete
@@ -24,6 +25,7 @@ from gate.model.metric import Metrics
 from gate.model.report import BaselineRef, Source, SuiteReport, Versions
 from gate.model.verdict import Finding, Level, Verdict, decide
 from gate.noise import doubted, flaky_pairs, moved_questions, unstable_findings
+from gate.renames import follow_renames, relabelled
 from gate.report.flaky import flaky_findings, tie_findings
 from gate.situation import Run, Side, Situation, resolve, unmeasured
 from gate.summary import NO_SITUATION, Extras, suite_report
@@ -70,6 +72,8 @@ def judge(
     )
     compares = run.trusted is not None or not (args.no_baseline or _other_split(args, suite))
     if compares:
+        run = follow_renames(run, project.metrics)
+        measured = _followed(measured, run, project.metrics)
         with closing(BaseTree(project, run)) as tree:
             run, situation, findings = _settled(project, run, measured, again, tree)
             situation = explained(project, suite, run, situation, tree)
@@ -80,6 +84,10 @@ def judge(
     else:
         situation = NO_SITUATION
         findings = list(unmeasured(run))
+    # Said once, with the lines and for every split and the QA gold; the situation only knows the evaluated cases.
+    findings = [finding for finding in findings if finding.code != "labelled-page-gone"]
+    findings += config_moved(project)
+    findings += gone_findings(suite, run.brings.pages if run.brings is not None else None)
     findings += [Finding(level=Level.NOTICE, code="cases", text=text) for text in suite.cases.notices]
     findings += unstable_findings(run.now, flaky_pairs(situation.arms))
     for other in measured.again:
@@ -121,6 +129,17 @@ def _settled(
     return run, situation, [*situation.findings, *findings]
 
 
+def _followed(measured: Measured, run: Run, metrics: Metrics) -> Measured:
+    """`measured` with its repetitions over the base's cases labelled as those of `run` are."""
+    again = tuple(
+        other._replace(on_base=relabelled(other.on_base, run.now.cases, run.followed, metrics))
+        if other.on_base is not None
+        else other
+        for other in measured.again
+    )
+    return measured._replace(again=again)
+
+
 def failed_again(measured: Measured) -> dict[str, ArmMeasurement]:
     """The arms that were complete the first time and failed in a repetition, as they were then."""
     found: dict[str, ArmMeasurement] = {}
@@ -153,6 +172,7 @@ def baseline_ref(project: Project, run: Run, args: argparse.Namespace) -> Baseli
         commit=project.base.commit if project.base is not None and from_git else None,
         sha256=trusted.sha256(),
         cases_version=shown(trusted.cases_version),
+        committed=not run.against,
     )
 
 
@@ -241,16 +261,9 @@ def query_notices(measured: Measured) -> Iterator[Finding]:
 
 
 def doc_renames(project: Project, suite: Suite) -> dict[str, str]:
-    """Old -> new doc_id of Markdown pages that git sees as renamed since the base."""
-    if project.base is None or suite.corpus.chunker != "heading":
-        return {}
-    if suite.trusted is None or not suite.trusted.pages.keys() - suite.corpus.by_id.keys():
-        return {}
-    renames = project.base.renames(suite.settings.corpus)
-    return {
-        PurePosixPath(old).with_suffix("").as_posix(): PurePosixPath(new).with_suffix("").as_posix()
-        for old, new in renames.items()
-    }
+    """Old -> new doc_id of pages that git sees as renamed since the base."""
+    known = suite.trusted.pages if suite.trusted is not None else ()
+    return page_renames(project.base, suite.settings.corpus, suite.corpus, known)
 
 
 Scores = Mapping[str, float]

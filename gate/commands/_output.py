@@ -113,9 +113,10 @@ def write(args: argparse.Namespace, report: Report, overrides: Overrides | None 
     if "-" not in (args.json, args.markdown):
         from gate.report import render
 
+        details = getattr(args, "details", False)
         if not folders:
-            emit(render.console(report, colour=colour()))
+            emit(render.console(report, colour=colour(), details=details))
             return
         for suite in report.suites:
             one = report.model_copy(update={"suites": (suite,)})
-            emit(render.console(one, colour=colour(), overrides=folders.get(suite.suite)))
+            emit(render.console(one, colour=colour(), overrides=folders.get(suite.suite), details=details))

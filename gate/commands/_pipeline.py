@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -52,10 +52,19 @@ def load_all(project: Project, args: argparse.Namespace) -> tuple[dict[str, Suit
     return suites, absent
 
 
-def execute(args: argparse.Namespace) -> Outcome:
-    """Load, measure and judge the selected suites."""
+def execute(
+    args: argparse.Namespace,
+    references: Mapping[str, Measurement] = EMPTY,
+    inspect: Callable[[Mapping[str, Suite]], None] = lambda _: None,
+) -> Outcome:
+    """Load, measure and judge the selected suites.
+
+    `references`: by suite a measurement whose cases are asked as well where they differ, with nothing compared.
+    `inspect` may refuse the loaded suites before anything is measured.
+    """
     project = open_project(args)
     suites, absent = load_all(project, args)
+    inspect(suites)
     outcome_measured: dict[str, Measured] = {}
     workshops: dict[str, Workshop] = {}
     reports: dict[str, SuiteReport] = {}
@@ -66,7 +75,7 @@ def execute(args: argparse.Namespace) -> Outcome:
         where = f"{project.config.shown} [suite.{name}]"
         workshop = Workshop(suite.corpus, suite.arms, where, project.root, suite.grants, others=suite.others)
         total = repeat * len(suite.arms) * (len(suite.cases.cases) + len(suite.questions or ()))
-        trusted = against.get(name) or suite.trusted
+        trusted = against.get(name) or suite.trusted or references.get(name)
         with Progress(name, total) as progress:
             measured = measure_suite(project, suite, workshop, trusted, repeat, progress)
         again = Again(workshop, suite.settings.meaning, project.metrics)

@@ -199,7 +199,7 @@ class _Proposal:
         trunk: str,
         metrics: Metrics,
     ) -> Candidate:
-        from gate.commands.baseline import explained, would_lower
+        from gate.commands._lowered import explained_from, would_lower
 
         client = self._client
         path = path_inside(rules.folder, rules.settings.suite[target.suite].baseline)
@@ -219,9 +219,11 @@ class _Proposal:
         recorded = accepted.parse(decode(old, beside), beside) if old is not None else ()
         digest = before.sha256() if before is not None else ""
         valid = [entry for entry in recorded if entry.baseline_sha256 == digest]
-        entries, unexplained = explained(now, before, valid, self._reason, metrics)
+        entries, unexplained = explained_from(
+            now, before, valid, self._reason, rules.settings.suite[target.suite], metrics
+        )
         if unexplained:
-            raise InputError(would_lower(path, unexplained, _GIVE))
+            raise InputError(would_lower(path, unexplained, now.settings.k, _GIVE))
         wanted: dict[str, bytes | None] = {path: baselines.dumps(now).encode()}
         if entries or old is not None:
             wanted[beside] = accepted.dumps(entries).encode() if entries else None

@@ -53,7 +53,9 @@ def measure_refresh(inputs: Inputs, folder: Path) -> Report:
     """Measure every selected suite twice and write the files of this job; nothing is written unless all is well."""
     from gate.commands._action import measuring_arguments
     from gate.commands._again import past_caches
-    from gate.commands.baseline import explained, measure_whole, reference_of, would_lower
+    from gate.commands._lowered import explained_from, would_lower
+    from gate.commands._recording import reference_of
+    from gate.commands.baseline import measure_whole
     from gate.store import canonical
 
     reason = reason_of(inputs)
@@ -67,10 +69,12 @@ def measure_refresh(inputs: Inputs, folder: Path) -> Report:
         now = with_unstable(again.measured[name].now, [first.measured[name].now])
         path = suite.settings.baseline
         before, recorded, _ = reference_of(again.project, name, None)
-        entries, unexplained = explained(now, before, recorded, reason, again.project.metrics)
+        entries, unexplained = explained_from(
+            now, before, recorded, reason, suite.settings, again.project.metrics
+        )
         if unexplained:
             todo = "Give the reason with the input 'reason', in one line."
-            problems.append(would_lower(path, unexplained, todo))
+            problems.append(would_lower(path, unexplained, now.settings.k, todo))
         sources = {
             case.id: Source(file=case.source, line=case.line) for case in suite.cases.cases if case.line
         }

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from gate.commands import _flags
 
 if TYPE_CHECKING:
-    from gate.commands._load import Project
+    from gate.commands._load import Project, Suite
     from gate.commands._pipeline import Outcome
-    from gate.errors import Problem
-    from gate.model.accepted import Entry
+    from gate.commands._recording import Held
     from gate.model.measurement import Measurement
-    from gate.model.metric import Metrics
-    from gate.model.settings import SuiteSettings
 
 HELP = "record the baseline, with a reason for every case it lowers"
 EXAMPLES = """\
@@ -51,6 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from gate.commands import _output
     from gate.commands._load import open_project
+    from gate.commands._recording import prepare
     from gate.errors import InputError, Problem
     from gate.model.accepted import one_line
 
@@ -62,12 +60,20 @@ def run(args: argparse.Namespace) -> int:
     args.suite = [*(args.suite or []), *args.name] or None
     reference, args.base = args.base, None
     project = open_project(args)
+    held = _held_against(args, project, reference)
     if args.from_report:
-        fresh = _recorded(args, project)
+        fresh, suites = _recorded(args, project), _loaded(args, project)
+        over_base: dict[str, Measurement | None] = dict.fromkeys(fresh)
     else:
-        fresh = {name: measured.now for name, measured in measure_whole(args).measured.items()}
+        outcome = measure_whole(args, held)
+        fresh = {name: measured.now for name, measured in outcome.measured.items()}
+        over_base = {name: measured.on_base for name, measured in outcome.measured.items()}
+        suites = outcome.suites
     once = args.repeat == 1 and not args.from_report
-    writes = [_prepare(project, name, now, reference, args.reason, once) for name, now in fresh.items()]
+    writes = [
+        prepare(project, suites[name], now, over_base[name], held[name], args.reason, once=once)
+        for name, now in fresh.items()
+    ]
     problems = [problem for write in writes for problem in write.problems]
     if problems:
         raise InputError(problems)
@@ -77,14 +83,60 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def measure_whole(args: argparse.Namespace) -> Outcome:
-    """Measure the suites afresh. A baseline is only recorded from a whole measurement."""
+def _held_against(args: argparse.Namespace, project: Project, reference: str | None) -> dict[str, Held]:
+    from gate.commands._load import open_project, select_suites
+    from gate.commands._recording import Held, reference_of
+    from gate.errors import InputError
+
+    try:
+        based = open_project(argparse.Namespace(**{**vars(args), "base": reference or "HEAD"}))
+        base, rules = based.base, based.base_settings
+    except InputError:
+        if reference:
+            raise
+        base, rules = None, None
+    return {
+        name: Held(
+            *reference_of(project, name, reference),
+            base,
+            rules.suite.get(name) if rules is not None else None,
+            bool(reference),
+        )
+        for name in select_suites(project, _flags.wanted_suites(args))
+    }
+
+
+def _loaded(args: argparse.Namespace, project: Project) -> dict[str, Suite]:
+    from gate.commands._pipeline import load_all
+
+    args.no_baseline, args.against, args.split, args.arm = True, None, None, None
+    return load_all(project, args)[0]
+
+
+def measure_whole(args: argparse.Namespace, held: Mapping[str, Held] | None = None) -> Outcome:
+    """Measure the suites afresh, and the cases of the baselines that they are held against.
+
+    A baseline is only recorded from a whole measurement, and while every label names a page that is there.
+    """
+    from gate.commands._gone import gone_labels_of, refused
     from gate.commands._pipeline import execute
-    from gate.errors import NotMeasuredError, Problem
+    from gate.commands._recording import NOTHING
+    from gate.errors import NotMeasuredError, Problem, raise_all
     from gate.model.verdict import Level
 
     args.no_baseline, args.against, args.split, args.arm = True, None, None, None
-    outcome = execute(args)
+    before = {name: one.before for name, one in (held or {}).items() if one.before is not None}
+
+    def sound(suites: Mapping[str, Suite]) -> None:
+        raise_all(
+            [
+                problem
+                for name, suite in suites.items()
+                for problem in refused(gone_labels_of(suite), (held or {}).get(name, NOTHING).renames(suite))
+            ]
+        )
+
+    outcome = execute(args, before, sound)
     failed = [
         Problem(
             f"suite '{suite.suite}'",
@@ -140,205 +192,3 @@ def _recorded(args: argparse.Namespace, project: Project) -> dict[str, Measureme
             )
         )
     return {name: found[name] for name in wanted}
-
-
-class _Write:
-    """One suite's files, ready to be written, or the problems that forbid it."""
-
-    def __init__(self, project: Project, name: str, now: Measurement) -> None:
-        self.problems: list[Problem] = []
-        self.said = ""
-        self.entries: tuple[Entry, ...] | None = None
-        self._project, self._name, self._now = project, name, now
-
-    @property
-    def settings(self) -> SuiteSettings:
-        return self._project.config.settings.suite[self._name]
-
-    def commit(self) -> None:
-        from gate.commands._load import inside
-        from gate.store import accepted, baselines, canonical
-
-        root, shown = self._project.root, self.settings.baseline
-        baselines.write(inside(root, shown), self._now, shown)
-        if self.entries is not None:
-            beside = accepted.path_beside(shown)
-            path = inside(root, beside)
-            if self.entries:
-                canonical.write_text(path, accepted.dumps(self.entries), beside)
-            else:
-                path.unlink(missing_ok=True)
-
-
-def _prepare(
-    project: Project, name: str, now: Measurement, reference: str | None, reason: str | None, once: bool
-) -> _Write:
-    """`once`: the suite was measured a single time, which cannot tell what is unstable."""
-    from gate.noise import carried
-    from gate.store.accepted import path_beside
-
-    before, recorded, others = reference_of(project, name, reference)
-    if once and before is not None:
-        now = carried(now, before)
-    write = _Write(project, name, now)
-    shown = write.settings.baseline
-    entries, unexplained = explained(now, before, recorded, reason, project.metrics)
-    if unexplained:
-        write.problems.append(
-            would_lower(shown, unexplained, f'Say why: gate baseline {name} --reason "..."')
-        )
-        return write
-    if entries or recorded:
-        # Written anew: an entry against this very baseline whose loss was undone must not excuse a later one.
-        write.entries = (*entries, *others)
-        losses = sum(entry.what == "case" for entry in entries)
-        count = f"{losses} accepted loss{'es' if losses != 1 else ''}"
-        write.said = f"{'wrote' if write.entries else 'removed'} {path_beside(shown)}: {count}\n"
-    write.said = f"wrote {shown}: {_summary(now, before)}\n{_unstable(now, once)}{write.said}"
-    return write
-
-
-def would_lower(shown: str, pairs: Sequence[tuple[str, str]], todo: str) -> Problem:
-    """Cases that a new baseline would hold lower although nobody said why."""
-    from gate.errors import Problem
-
-    said = ", ".join(f"{case} ({arm})" for arm, case in pairs[:8])
-    more = ", ..." if len(pairs) > 8 else ""
-    return Problem(
-        shown, f"{len(pairs)} case{'s' if len(pairs) > 1 else ''} would be lowered: {said}{more}", todo
-    )
-
-
-def explained(
-    now: Measurement,
-    before: Measurement | None,
-    recorded: Sequence[Entry],
-    reason: str | None,
-    metrics: Metrics,
-) -> tuple[tuple[Entry, ...], list[tuple[str, str]]]:
-    """All entries of the accepted file beside the new baseline, and the (arm, case) pairs that nothing explains.
-
-    `recorded`: the entries already written against `before`. A reason given there stays where it still covers the loss.
-    """
-    from gate.model.accepted import Entry
-
-    kept = {(entry.arm or "", entry.name): entry for entry in recorded if entry.what == "case"}
-    lowered = lowered_cases(now, before, metrics) if before is not None else {}
-    entries, unexplained = [], []
-    for (arm, case), scores in sorted(lowered.items()):
-        assert before is not None
-        covered = _covered(kept.get((arm, case)), scores)
-        why = kept[arm, case].reason if covered else reason
-        if why is None:
-            unexplained.append((arm, case))
-            continue
-        entries.append(
-            Entry(
-                what="case",
-                name=case,
-                arm=arm,
-                reason=why,
-                case_sha256=before.cases[case].sha256,
-                baseline_sha256=before.sha256(),
-                down_to=dict(scores),
-            )
-        )
-    return (*entries, *(entry for entry in recorded if entry.what != "case")), unexplained
-
-
-def _summary(now: Measurement, before: Measurement | None) -> str:
-    from gate.compare import case_changes
-    from gate.model.fingerprint import shown
-
-    text = f"{shown(now.cases_version)}, {len(now.arms)} arm{'s' if len(now.arms) != 1 else ''}"
-    changes = case_changes(now.cases, before.cases) if before is not None else None
-    return f"{text} ({changes})" if changes else text
-
-
-def _unstable(now: Measurement, once: bool) -> str:
-    """What the baseline records as unstable, a line for each arm."""
-    lines = []
-    for name, arm in now.arms.items():
-        if arm.unstable:
-            known = ", known from the last one ('--repeat 3' finds out anew)" if once else ""
-            more = ", ..." if len(arm.unstable) > 8 else ""
-            lines.append(
-                f"  {name}: {len(arm.unstable)} unstable{known}: {', '.join(arm.unstable[:8])}{more}\n"
-            )
-    return "".join(lines)
-
-
-def lowered_cases(
-    now: Measurement, before: Measurement, metrics: Metrics
-) -> dict[tuple[str, str], dict[str, float]]:
-    """(arm, case) -> its score now on every metric on which it fell, for cases that both hold under the same labels.
-
-    Where k or context changed, the earlier rows are scored again first: another meaning is no loss.
-    """
-    from gate.harness import rescore
-    from gate.model.comparison import DUST
-
-    found = {}
-    again_possible = before.settings != now.settings and before.settings.pool >= now.settings.pool
-    for arm, recorded in before.arms.items():
-        if arm not in now.arms:
-            continue
-        rows = recorded.rows
-        if again_possible:
-            rows = rescore(recorded.rows, before.cases, now.settings, metrics)
-        for case, row in rows.items():
-            same = case in now.cases and now.cases[case].sha256 == before.cases[case].sha256
-            again = now.arms[arm].rows.get(case)
-            if not same or again is None:
-                continue
-            fallen = {m: again.scores[m] for m, v in row.scores.items() if again.scores.get(m, v) - v < -DUST}
-            if fallen:
-                found[arm, case] = fallen
-    return found
-
-
-def _covered(entry: Entry | None, scores: Mapping[str, float]) -> bool:
-    """Whether an entry written earlier already accepts scores as low as these."""
-    from gate.model.comparison import DUST
-
-    if entry is None:
-        return False
-    return not entry.down_to or all(
-        metric in entry.down_to and score >= entry.down_to[metric] - DUST for metric, score in scores.items()
-    )
-
-
-def reference_of(
-    project: Project, name: str, reference: str | None
-) -> tuple[Measurement | None, tuple[Entry, ...], tuple[Entry, ...]]:
-    """The baseline that lowered cases are told from, the entries already written against it, and the others.
-
-    The others were written against another baseline, such as the base branch's once a first refresh is committed
-    here. They are kept: only a run against that base can tell whether they still count.
-
-    --base, else the commit that is checked out, else the file: a second refresh on one branch must not forget what
-    the first one lowered. A file that cannot be read any more is no reference; it is about to be replaced.
-    """
-    from gate.commands._load import inside
-    from gate.errors import InputError
-    from gate.store import accepted, baselines, git
-    from gate.store.text import is_there, read_text
-
-    shown = project.config.settings.suite[name].baseline
-    base = git.open_base(project.root, reference) if reference else git.head(project.root)
-    try:
-        text = base.read(shown) if base is not None else None
-        if text is None and is_there(project.root / shown):
-            text = read_text(inside(project.root, shown), shown)
-        before = baselines.parse(text, shown, name, project.metrics) if text is not None else None
-    except InputError:
-        if reference:
-            raise
-        before = None
-    beside = accepted.path_beside(shown)
-    entries: tuple[Entry, ...] = ()
-    if is_there(project.root / beside):
-        entries = accepted.parse(read_text(inside(project.root, beside), beside), beside)
-    digest = before.sha256() if before is not None else ""
-    valid = tuple(entry for entry in entries if entry.baseline_sha256 == digest)
-    return before, valid, tuple(entry for entry in entries if entry not in valid)

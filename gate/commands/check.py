@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING, Any
 from gate.commands import _flags
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gate.commands._load import Suite
+    from gate.model.case import Case
+    from gate.model.measurement import Measurement
 
 HELP = "lint config, corpus, cases, QA gold and baselines without measuring"
 EXAMPLES = """\
@@ -18,6 +22,10 @@ examples:
 
 exit codes: 0 nothing wrong; 2 something is, all of it is listed
 """
+
+
+# The kinds that every document of this project uses.
+WELL_KNOWN = ("exact_term", "semantic", "multi_hop")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,6 +43,7 @@ def run(args: argparse.Namespace) -> int:
     from gate.commands._pipeline import load_all
     from gate.errors import InputError
     from gate.report.escape import terminal
+    from gate.report.numbers import plural
     from gate.store import canonical
 
     _output.check_targets(args)
@@ -55,8 +64,12 @@ def run(args: argparse.Namespace) -> int:
     if args.json != "-":
         for name, one in value["suites"].items():
             kinds = ", ".join(f"{kind} {n}" for kind, n in one["kinds"].items())
+            others = "".join(
+                f"; {plural(n, 'case')} in {split} not gated" for split, n in one["not_gated"].items()
+            )
             _output.emit(
-                f"{name}: ok. {one['pages']} pages, {one['cases']} cases in {one['split']} ({terminal(kinds)})\n"
+                f"{name}: ok. {plural(one['pages'], 'page')}, {plural(one['cases'], 'case')} in {one['split']} "
+                f"gated ({terminal(kinds)}){others}\n"
             )
             for text in one["notices"]:
                 _output.emit(f"  {terminal(text)}\n")
@@ -67,12 +80,20 @@ def describe(suite: Suite) -> dict[str, Any]:
     """Counts, and what is worth a second look although nothing is wrong."""
     from collections import Counter
 
+    from gate.commands._gone import gone_labels_of
     from gate.commands._measure import label
     from gate.compare import case_changes
     from gate.model.report import SMALL_SAMPLE
+    from gate.report.numbers import plural
 
     kinds = Counter(case.kind for case in suite.cases.cases)
-    notices = list(suite.cases.notices)
+    notices = [*suite.cases.notices, *kind_hints(suite.cases.all_cases, suite.trusted)]
+    if gone := gone_labels_of(suite):
+        notices += [f"{label.where}: {label.said}, a page that is gone" for label in gone]
+        notices.append(
+            f"{plural(len(gone), 'label')} to change or remove before a merge: until then each is measured as missing, and "
+            f"'gate baseline {suite.name}' refuses"
+        )
     notices += [
         f"the kind '{kind}' has {n} case{'s' if n != 1 else ''} in this split: too few to read much into"
         for kind, n in sorted(kinds.items())
@@ -92,7 +113,33 @@ def describe(suite: Suite) -> dict[str, Any]:
         "pages": len(suite.corpus.pages),
         "cases": len(suite.cases.cases),
         "split": suite.settings.split,
+        "not_gated": dict(
+            Counter(c.split for c in suite.cases.all_cases if suite.settings.split not in ("all", c.split))
+        ),
         "kinds": dict(sorted(kinds.items())),
         "questions": None if suite.questions is None else len(suite.questions),
         "notices": notices,
     }
+
+
+def kind_hints(cases: Sequence[Case], trusted: Measurement | None) -> list[str]:
+    """Kinds that look like a typo of another: a rare one beside a common or well-known one of nearly the same name."""
+    from collections import Counter
+
+    from gate.errors import nearest
+
+    counts = Counter(case.kind for case in cases)
+    recorded = set(trusted.kinds if trusted is not None else ())
+    found = []
+    for kind, n in counts.items():
+        if kind in WELL_KNOWN or kind in recorded:
+            continue
+        common = {other for other, many in counts.items() if other != kind and many > n}
+        near = nearest(kind, sorted({*common, *recorded, *WELL_KNOWN}))
+        if near is not None:
+            first = next(case for case in cases if case.kind == kind)
+            found.append(
+                f"{first.source}:{first.line}: case '{first.id}' has the kind '{kind}', as {n} of {len(cases)} have. "
+                f"Did you mean '{near}'?"
+            )
+    return found

@@ -160,7 +160,12 @@ def _pair(
         situation,
         decide(findings, judged=True),
         findings,
-        BaselineRef(path=before[0], sha256=was.sha256(), cases_version=shown(was.cases_version)),
+        BaselineRef(
+            path=before[0],
+            sha256=was.sha256(),
+            cases_version=shown(was.cases_version),
+            committed=False,
+        ),
         metrics,
         Extras(),
     )

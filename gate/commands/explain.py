@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +12,10 @@ from gate.commands import _flags
 
 if TYPE_CHECKING:
     from gate.commands._load import Project, Suite
+    from gate.commands._measure import Workshop
     from gate.model.case import Case
     from gate.model.measurement import Measurement
-    from gate.model.ranking import Arm, Hit
+    from gate.model.ranking import Arm
 
 HELP = "show the pool of one case: ranks, scores, relevant pages, term contributions, before and now"
 EXAMPLES = """\
@@ -97,13 +99,32 @@ def explain(project: Project, suite: Suite, case: Case, before: Measurement | No
             "kind": case.kind,
             "split": case.split,
             "k": suite.settings.k,
+            "pool": suite.settings.pool,
             "relevant": dict(case.grades),
             "compared_with": before.cases_version if before is not None else None,
             "arms": {
-                name: _arm(build(workshop, name), case, suite.settings.pool, _row(before, name, case.id))
-                for name in suite.arms
+                name: _arm(
+                    build(workshop, name),
+                    case,
+                    suite.settings.pool,
+                    _row(before, name, case.id),
+                    _chunks_of(workshop, settings),
+                    suite.corpus.by_id,
+                )
+                for name, settings in suite.arms.items()
             },
         }
+
+
+def _chunks_of(workshop: Workshop, settings: Any) -> Callable[[str], list[str]]:
+    """page -> the ids of its chunks as the arm cuts them; none where the arm cuts nothing itself."""
+
+    def of(page: str) -> list[str]:
+        if not hasattr(settings, "chunker"):
+            return []
+        return [chunk.chunk_id for chunk in workshop.chunks(settings.chunker) if chunk.doc_id == page]
+
+    return of
 
 
 def _row(before: Measurement | None, arm: str, case: str) -> Sequence[str] | None:
@@ -112,7 +133,14 @@ def _row(before: Measurement | None, arm: str, case: str) -> Sequence[str] | Non
     return row.ranked if row is not None else None
 
 
-def _arm(arm: Arm, case: Case, pool: int, before: Sequence[str] | None) -> dict[str, Any]:
+def _arm(
+    arm: Arm,
+    case: Case,
+    pool: int,
+    before: Sequence[str] | None,
+    chunks_of: Callable[[str], list[str]],
+    corpus_pages: Collection[str],
+) -> dict[str, Any]:
     from gate.harness import check_hits
     from gate.model.ranking import rank_pages
 
@@ -134,22 +162,45 @@ def _arm(arm: Arm, case: Case, pool: int, before: Sequence[str] | None) -> dict[
                 "relevant": case.grades.get(page),
                 "chunk": hit.chunk_id,
                 "score": hit.score,
-                "terms": _terms(explain_hit, case.query, hit) if explain_hit is not None else None,
+                "terms": _terms(explain_hit(case.query, hit.chunk_id)) if explain_hit is not None else None,
             }
         )
     return {
         "pages": pages,
         "has_before": before is not None,
         "outside": [
-            {"page": page, "before": was.get(page)} for page in case.grades if page not in ranking.pages
+            {
+                "page": page,
+                "before": was.get(page),
+                "there": page in corpus_pages,
+                **_best(explain_hit, case.query, chunks_of(page)),
+            }
+            for page in case.grades
+            if page not in ranking.pages
         ],
         "gone_from_pool": [page for page in before or () if page not in ranking.pages],
     }
 
 
-def _terms(explain_hit: Any, query: str, hit: Hit) -> list[dict[str, Any]] | None:
+def _best(explain_hit: Any, query: str, chunk_ids: Sequence[str]) -> dict[str, Any]:
+    """The best chunk of a page that is not in the pool: its score and what made it; nulls where that is not known."""
+    unknown = {"chunk": None, "score": None, "terms": None}
+    if explain_hit is None or not chunk_ids:
+        return unknown
+    try:
+        scored = [(chunk, explain_hit(query, chunk)) for chunk in chunk_ids]
+    except Exception:  # a service may fail here although it answered the search; the pool stands all the same
+        return unknown
+    sums = [
+        parts if isinstance(parts, float) else math.fsum(t.contribution for t in parts) for _, parts in scored
+    ]
+    score = max(sums)
+    chunk, parts = scored[sums.index(score)]
+    return {"chunk": chunk, "score": score, "terms": _terms(parts)}
+
+
+def _terms(parts: Any) -> list[dict[str, Any]] | None:
     """What each term gave; None for an arm that explains a score by one number (a cosine is the score itself)."""
-    parts = explain_hit(query, hit.chunk_id)
     if isinstance(parts, float):
         return None
     return [
@@ -171,8 +222,12 @@ def _lines(value: Mapping[str, Any]) -> Iterator[str]:
         yield from _pool(arm, value["k"])
         for page in arm["outside"]:
             was = f", was {page['before']}" if page["before"] else ""
-            yield f"  *  outside the pool: {terminal(page['page'])}{was}\n"
+            best = f"; its best chunk scores {page['score']:.4f}" if page["score"] is not None else ""
+            there = "" if page["there"] else "; no such page now"
+            yield f"*      outside the pool: {terminal(page['page'])}{was}{best}{there}\n"
         yield from _contributions(arm)
+    yield "\n"
+    yield from _legend(value)
 
 
 def _pool(arm: Mapping[str, Any], k: int) -> Iterator[str]:
@@ -194,6 +249,7 @@ def _contributions(arm: Mapping[str, Any]) -> Iterator[str]:
     from gate.report.escape import terminal
 
     shown = [page for page in arm["pages"] if page["terms"] and (page["relevant"] or page["rank"] == 1)]
+    shown += [page for page in arm["outside"] if page["terms"] is not None]
     if shown:
         yield "  term contributions\n"
     for page in shown:
@@ -203,4 +259,23 @@ def _contributions(arm: Mapping[str, Any]) -> Iterator[str]:
         said = ", ".join(
             f"{t['term']} {t['contribution']:.3f} (tf {t['tf']}, df {t['df']})" for t in terms[:TERMS_SHOWN]
         )
-        yield f"{'*' if page['relevant'] else ' '}   {terminal(page['chunk'])}: {terminal(said) or 'none'}\n"
+        mark = "*" if page.get("relevant", True) else " "
+        lacking = [terminal(t["term"]) for t in page["terms"] if not t["contribution"]]
+        without = f"; not in it: {', '.join(lacking)}" if lacking and mark == "*" else ""
+        yield f"{mark}   {terminal(page['chunk'])}: {terminal(said) if said else 'no term'}{without}\n"
+
+
+def _legend(value: Mapping[str, Any]) -> Iterator[str]:
+    """What the columns and marks mean; only those that were used."""
+    arms = [arm for arm in value["arms"].values() if "failed" not in arm]
+    if any(arm["pages"] for arm in arms):
+        yield (
+            f"* = a relevant page. rank: among the pages of the pool of {value['pool']} chunks, each at its best chunk. "
+            "score: that chunk's, of the arm itself.\n"
+        )
+        unknown = (
+            " ?: the baseline has no row of this case." if any(not a["has_before"] for a in arms) else ""
+        )
+        yield f"before: its rank in what this is compared with. -: not among its pages.{unknown}\n"
+    if any(page["terms"] for arm in arms for page in (*arm["pages"], *arm["outside"])):
+        yield "tf: how often the chunk has the term. df: how many chunks have it; a rare one weighs more.\n"

@@ -97,6 +97,8 @@ def write(
 
 
 def _unfit(query: PoolQuery, state: Judged | None) -> str:
+    if not query.candidates:
+        return "no system found any page for it"
     if state is None:
         return "not judged"
     if state.skip:

@@ -113,12 +113,15 @@ class ArmReport(Means):
 
 
 class BaselineRef(Frozen):
-    """What the run was compared with. `commit` is set where the baseline was read through git."""
+    """What the run was compared with. `commit` is set where the baseline was read through git; `committed` is false
+    for a file that was named by hand, which no refresh replaces.
+    """
 
     path: str
     commit: str | None = None
     sha256: str
     cases_version: str
+    committed: bool = True
 
 
 class Versions(Frozen):

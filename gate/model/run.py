@@ -26,7 +26,8 @@ class Run(NamedTuple):
     `now`: the change's own cases. `on_base`: the change's arms over the cases of the base baseline (the same object
     as `now` where the case sets are equal). `base`: the trusted side; None without --base. `renames`: doc_id ->
     doc_id, from git. `left_out`: arms that the command line did not select. `again`: lost cases as the base labels them,
-    in a second measurement. `failed_again`: arms that failed when the whole was repeated. `seen`: further rows of the change's own cases, where a case was measured more than once.
+    in a second measurement. `followed`: cases whose labels were renamed together with their pages; `on_base` has them
+    under the new names. `failed_again`: arms that failed when the whole was repeated. `seen`: further rows of the change's own cases, where a case was measured more than once.
     """
 
     suite: str
@@ -40,6 +41,7 @@ class Run(NamedTuple):
     again: Mapping[Pair, Row] = EMPTY
     failed_again: Mapping[str, ArmMeasurement] = EMPTY
     seen: Mapping[Pair, tuple[Row, ...]] = EMPTY
+    followed: tuple[str, ...] = ()
     base_has_config: bool = True
     against: bool = False
 

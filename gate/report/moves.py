@@ -43,6 +43,12 @@ class _Teller:
         state = self.states.get(name)
         return self.medium.cell(name, _ID) + (f" ({state})" if state else "")
 
+    def named(self, page: PageMove) -> str:
+        """A relevant page, with its new name where the label followed it there."""
+        name = self.medium.cell(page.doc_id, _ID)
+        followed = page.renamed_to is not None and page.cause != "renamed"
+        return f"{name} (now {self.medium.cell(page.renamed_to or '', _ID)})" if followed else name
+
     def moved(self, arm: str, move: CaseMove, lines: Sequence[PageLine]) -> Moved:
         medium = self.medium
         scores = [
@@ -77,15 +83,19 @@ class _Teller:
         for page in shown[:_PAGES]:
             why = self.why(page, move, told)
             told = told or (_fell(page) and page.cause in ("overtaken", "edited"))
-            yield PageLine(self.medium.cell(page.doc_id, _ID), rank_pair(page.before, page.after), why)
+            yield PageLine(self.named(page), rank_pair(page.before, page.after), why)
         if len(shown) > _PAGES:
             yield PageLine(f"and {plural(len(shown) - _PAGES, 'more page')}", "", "")
 
     def why(self, page: PageMove, move: CaseMove, told: bool) -> str:
         """The cause in words."""
         if page.cause == "renamed":
-            new = self.medium.cell(page.renamed_to or "", _ID)
-            return f"renamed to {new}; the label still has the old name"
+            new = f"renamed to {self.medium.cell(page.renamed_to or '', _ID)}"
+            label = self.suite.labels.get(move.id)
+            if label is None:
+                return f"{new}; the case was removed"
+            kept = page.doc_id in label.relevant
+            return f"{new}; the label {'still has the old name' if kept else 'was changed, and not only to that name'}"
         if page.cause in _PLAIN_CAUSES:
             return _PLAIN_CAUSES[page.cause]
         if not _fell(page):
@@ -141,7 +151,7 @@ class _Teller:
         ]
         for page in rose[:_PAGES]:
             why = self.states.get(page.doc_id, "")
-            yield PageLine(self.medium.cell(page.doc_id, _ID), rank_pair(page.before, page.after), why)
+            yield PageLine(self.named(page), rank_pair(page.before, page.after), why)
 
 
 def _fell(page: PageMove) -> bool:

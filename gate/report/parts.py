@@ -77,7 +77,10 @@ class Added(NamedTuple):
 
 
 class SuiteView(NamedTuple):
-    """One suite for one medium. Every string is escaped for that medium already."""
+    """One suite for one medium. Every string is escaped for that medium already.
+
+    `brief` stands for the sections that a console leaves out where nothing moved.
+    """
 
     suite: str
     mark: str
@@ -104,6 +107,7 @@ class SuiteView(NamedTuple):
     sure: Section[Cells] = Section()
     remarks: Section[Note] = Section()
     provenance: Section[Cells] = Section()
+    brief: str = ""
 
 
 class RunView(NamedTuple):

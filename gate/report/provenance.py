@@ -15,6 +15,7 @@ from gate.report.parts import Cells, Note, Section
 from gate.report.titles import of_row
 
 _NAMED = 5
+_TOO_FEW = "too few cases"
 
 
 def sure(suite: SuiteReport, medium: Medium) -> Section[Cells]:
@@ -28,6 +29,7 @@ def sure(suite: SuiteReport, medium: Medium) -> Section[Cells]:
                 _sure(medium.plain(name, 60), medium.plain(kind, 60), group, suite.metrics[0])
                 for kind, group in found.kinds.items()
             ]
+    few = any(row[-1] == _TOO_FEW for row in rows)
     head = (
         "arm",
         "kind",
@@ -43,7 +45,12 @@ def sure(suite: SuiteReport, medium: Medium) -> Section[Cells]:
         _sure_title(suite),
         intro=(
             f"On the difference of {title}, paired by case. This is information; the verdict does not use it. "
-            "The last column is the fewest losses, without a win, that reach p < 0.05."
+            "The last column is the fewest losses, without a win, that reach p < 0.05"
+            + (
+                "; too few cases: losing all of them would not, and one alone has no interval."
+                if few
+                else "."
+            )
         ),
         head=head,
         align=("left", "left", "right", "right", "left", "right", "right", "left", "right"),
@@ -59,7 +66,7 @@ def _sure_title(suite: SuiteReport) -> str:
 def _interval(group: GroupComparison, moved: bool) -> str:
     if not moved:
         return "no case moved"
-    return interval(*group.evidence.interval) if group.evidence.interval is not None else "too few cases"
+    return interval(*group.evidence.interval) if group.evidence.interval is not None else _TOO_FEW
 
 
 def _sure(arm: str, kind: str, group: GroupComparison, metric: str) -> Cells:
@@ -74,7 +81,7 @@ def _sure(arm: str, kind: str, group: GroupComparison, metric: str) -> Cells:
         p_value(evidence.sign_p),
         p_value(evidence.flip_p),
         _interval(group, moved=change.wins + change.losses > 0),
-        plural(smallest, "case") if smallest is not None else "too few cases",
+        plural(smallest, "case") if smallest is not None else _TOO_FEW,
     )
 
 

@@ -25,7 +25,7 @@ from gate.report.medium import MARKDOWN, TERMINAL, Medium
 from gate.report.numbers import plural
 from gate.report.parts import Section, SuiteView
 from gate.report.systems import System, systems_view
-from gate.report.view import run_view, suite_view
+from gate.report.view import in_brief, run_view, suite_view
 
 BUDGET = 65_000
 SUMMARY_BUDGET = 1_000_000
@@ -109,10 +109,15 @@ def summary(report: Report, *, overrides: Path | None = None, budget: int = SUMM
     return _tidy("\n\n".join([top, *(page.fitted(view, each) for view in run.suites)]))
 
 
-def console(report: Report, *, colour: bool, overrides: Path | None = None) -> str:
-    """The whole run for a terminal or a log."""
+def console(report: Report, *, colour: bool, overrides: Path | None = None, details: bool = False) -> str:
+    """The whole run for a terminal or a log. Without `details` a suite that passed and in which nothing moved is short."""
     page = _Page("console.txt.j2", "_head.txt.j2", overrides, TERMINAL, {}, colour=colour)
-    views = [_cut(view, _CONSOLE, TERMINAL) for view in run_view(report, TERMINAL).suites]
+    whole = run_view(report, TERMINAL).suites
+    if not details:
+        whole = tuple(
+            in_brief(view, suite, TERMINAL) for view, suite in zip(whole, report.suites, strict=True)
+        )
+    views = [_cut(view, _CONSOLE, TERMINAL) for view in whole]
     text = _tidy("\n\n".join(page.shown(view) for view in views))
     if text.count("\n") <= _SCREEN:
         return text

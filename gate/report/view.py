@@ -5,13 +5,15 @@ All wording is decided here and in the modules beside it. Templates loop and pla
 
 from __future__ import annotations
 
+from gate.model.fingerprint import shown
 from gate.model.report import Report, SuiteReport
 from gate.model.verdict import Level, Verdict
 from gate.report import headline
 from gate.report.board import board, slices, sweep
 from gate.report.medium import Medium
 from gate.report.moves import added, diagnosis, failures, lost, misses, question_moves, won
-from gate.report.parts import RunView, SuiteView
+from gate.report.numbers import listed, plural
+from gate.report.parts import RunView, Section, SuiteView
 from gate.report.provenance import changes, notes, provenance, sure
 from gate.report.titles import of_row
 
@@ -51,6 +53,41 @@ def suite_view(
     )
 
 
+def in_brief(view: SuiteView, suite: SuiteReport, medium: Medium) -> SuiteView:
+    """`view` for a reader in a hurry: of a pass in which nothing moved, the table and one line of what was measured.
+
+    Anything that there is to see leaves it as it is.
+    """
+    seen = (view.banners, view.faults, view.failures, view.lost, view.won, view.added, view.question_moves)
+    if suite.verdict is not Verdict.PASS or any(seen):
+        return view
+    said = [medium.cell(suite.cases_version), medium.cell(shown(suite.versions.corpus))]
+    if suite.baseline is not None:
+        said.append(f"baseline sha256 {medium.cell(suite.baseline.sha256[:8])}")
+    if view.misses:
+        said.append(plural(len(view.misses.rows), "miss"))
+    for name, arm in suite.arms.items():
+        if arm.diagnosis is not None:
+            buckets = [
+                f"{count} {bucket.replace('_', ' ')}"
+                for bucket, count in arm.diagnosis.counts.items()
+                if count
+            ]
+            said.append(f"QA of {medium.plain(name, 60)}: {listed(buckets, 5)}")
+    return view._replace(
+        changes=view.changes if suite.page_changes or _settings_changed(suite) else Section(),
+        misses=Section(),
+        diagnosis=Section(),
+        sure=Section(),
+        provenance=Section(),
+        brief=f"{'; '.join(said)}. {medium.command('--details')} shows all of it.",
+    )
+
+
+def _settings_changed(suite: SuiteReport) -> bool:
+    return any(found.settings_changed for found in suite.comparison.values())
+
+
 def run_view(report: Report, medium: Medium) -> RunView:
     """All suites of a run."""
     return RunView(
@@ -68,7 +105,8 @@ def _resolved(verdict: Verdict, previous: Verdict | None) -> str:
 
 
 def _next_step(suite: SuiteReport, medium: Medium) -> str:
-    if suite.verdict is not Verdict.REGRESSION or " " in suite.suite:
+    refreshes = suite.baseline is not None and suite.baseline.committed
+    if suite.verdict is not Verdict.REGRESSION or not refreshes:
         return ""
-    command = medium.command(f"gate baseline {suite.suite}")
-    return f"If a loss is meant, {command} records it as accepted, with a reason that a reviewer reads."
+    command = medium.command(f'gate baseline {suite.suite} --reason "why"')
+    return f"If a loss is meant, {command} records it as accepted, for a reviewer to read."

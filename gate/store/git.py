@@ -141,7 +141,9 @@ def open_base(folder: Path, ref: str) -> Base:
     if found.returncode != 0:
         raise InputError(
             Problem(
-                where, "git knows no such commit here", f"Fetch it first, for example: git fetch origin {ref}"
+                where,
+                "git knows no such commit here",
+                f"Fetch it first, for example: git fetch origin {ref.removeprefix('origin/')}",
             )
         )
     prefix = folder.resolve().relative_to(top.resolve()).as_posix()

@@ -6,6 +6,7 @@ import errno
 import heapq
 import json
 import os
+import re
 import stat
 import unicodedata
 from collections.abc import Collection, Iterator
@@ -239,8 +240,15 @@ class Closest:
         if self._left <= 0:
             return ""
         self._left -= 1
-        near = self._find(name[:ID_LIMIT])
+        near = self._without_path(name) or self._find(name[:ID_LIMIT])
         return f"Closest: '{near}'." if near is not None else ""
+
+    def _without_path(self, name: str) -> str | None:
+        """`name` as a page is named, where it was written as a file: without the folders above and the suffix."""
+        plain = re.sub(r"\.[A-Za-z0-9]{1,8}\Z", "", name.replace("\\", "/").removeprefix("./"))
+        parts = plain.split("/")
+        ways = ("/".join(parts[start:]) for start in range(len(parts)))
+        return next((way for way in ways if way != name and way in self._known), None)
 
     def _find(self, name: str) -> str | None:
         if len(self._known) <= self.CANDIDATES:

@@ -658,7 +658,7 @@ FLAGS = [
     Odd("baseline with a carriage return in the reason", nothing, 2, ("--reason: is not one line of plain text.",), command="baseline --reason 'first\rsecond'"),
     Odd("baseline with an empty reason", nothing, 2, ("--reason: is empty.",), command="baseline --reason ' '"),
     Odd("baseline with a reason too long", nothing, 2, ("--reason: has 501 characters, over 500.",), command="baseline --reason " + "x" * 501),
-    Odd("baseline with a loss and no reason", break_e101, 2, ("baselines/docs.json: 1 case would be lowered: q-02 (keyword).",), command="baseline", start="recorded"),
+    Odd("baseline with a loss and no reason", break_e101, 2, ("baselines/docs.json: 1 case would be lowered: q-02 (keyword: recall@2 1.00 -> 0.00).",), command="baseline", start="recorded"),
     Odd("baseline --from-report of a missing file", nothing, 2, ("before.json: no such file or folder.",), command="baseline --from-report before.json"),
     Odd("baseline --from-report under other settings", both(report(), config("k = 2", "k = 3")), 2, ("before.json: measured docs under other settings than gate.toml.",), command="baseline --from-report before.json"),
     Odd("baseline --from-report of another suite", report(suite="other"), 2, ("before.json: has no suite",), command="baseline --from-report before.json"),

@@ -45,7 +45,7 @@ def test_lowering_needs_a_reason_and_writes_it_down(project: Project) -> None:
     before = project.files()
     refused = project.gate("baseline")
     assert refused.code == 2
-    assert "q-04 (keyword)" in refused.err
+    assert "q-04 (keyword: recall@2 1.00 -> 0.00)" in refused.err
     assert project.files() == before, "nothing was written"
     done = project.gate("baseline", "--reason", "max_size was renamed")
     assert done.code == 0
@@ -109,4 +109,78 @@ def test_a_second_refresh_after_a_commit_keeps_what_the_base_still_needs(project
     project.commit("first refresh")
     assert project.gate("run", "--base", "main").code == 0
     assert project.gate("baseline").code == 0
+    assert project.gate("run", "--base", "main").code == 0
+
+
+def test_a_reason_that_nothing_needs_is_said(project: Project) -> None:
+    done = project.gate("baseline", "--reason", "just in case")
+    assert done.code == 0
+    assert "--reason: nothing new is lowered, so it was not needed and is not recorded" in done.out
+    assert not (project.root / "baselines/docs.accepted.toml").exists()
+
+
+def test_what_is_gated_and_what_is_not_is_counted(project: Project) -> None:
+    said = "6 cases in test gated; 2 cases in dev not gated"
+    assert said in project.gate("baseline").out
+    assert (
+        "6 cases in test gated (exact_term 3, semantic 3); 2 cases in dev not gated"
+        in project.gate("check").out
+    )
+
+
+def lose_max_size(project: Project) -> None:
+    project.edit("docs/config.md", "`max_size` is", "It is")
+    project.edit("docs/config.md", "## max_size", "## The largest")
+
+
+def test_entries_that_neither_baseline_needs_are_dropped_with_base(project: Project) -> None:
+    lose_max_size(project)
+    assert project.gate("baseline", "--reason", "max_size was renamed").code == 0
+    project.commit("lowered")
+    project.git("checkout", "--quiet", "main")
+    project.git("merge", "--quiet", "change")
+    project.git("checkout", "--quiet", "-B", "later")
+    kept = project.gate("baseline")
+    assert (
+        "kept 1 accepted entry of another baseline: q-04 (keyword); 'gate baseline docs --base REF' drops"
+        in kept.out
+    )
+    _, suite = project.report("--base", "main")
+    stale = next(f for f in suite["findings"] if f["code"] == "accepted-stale")
+    assert "'gate baseline docs --base REF' drops" in stale["todo"]
+    dropped = project.gate("baseline", "--base", "main")
+    assert "dropped 1 accepted entry of another baseline: q-04 (keyword)" in dropped.out
+    assert not (project.root / "baselines/docs.accepted.toml").exists()
+
+
+def test_a_removed_case_that_a_report_did_not_measure_is_named(project: Project) -> None:
+    project.cases.remove(project.case("q-12"))
+    project.save_cases()
+    project.gate("run", "--no-baseline", "--json", "report.json")
+    done = project.gate("baseline", "--from-report", "report.json")
+    assert done.code == 0
+    assert "not measured, so nothing is accepted for them: q-12 of the last baseline" in done.out
+
+
+def test_a_relabelled_case_of_a_report_is_scored_under_the_base_s_label(project: Project) -> None:
+    lose_max_size(project)
+    project.case("q-04")["relevant_doc_ids"] = ["news"]
+    project.save_cases()
+    project.gate("run", "--no-baseline", "--json", "report.json")
+    refused = project.gate("baseline", "--from-report", "report.json")
+    assert refused.code == 2
+    assert "q-04 (keyword: recall@2 1.00 -> 0.00)" in refused.err
+
+
+def test_an_absent_arm_is_accepted_with_a_reason(project: Project) -> None:
+    project.git("checkout", "--quiet", "main")
+    second = '[suite.docs.arms.second]\ntype = "bm25"\n\n'
+    project.edit("gate.toml", "[suite.docs.arms.keyword]", f"{second}[suite.docs.arms.keyword]")
+    assert project.gate("baseline").code == 0
+    project.commit("two arms")
+    project.git("checkout", "--quiet", "-B", "change")
+    project.edit("gate.toml", second, "")
+    assert "the arm 'second' of the last baseline would be gone" in project.gate("baseline").err
+    done = project.gate("baseline", "--reason", "one is enough")
+    assert "1 accepted absence" in done.out
     assert project.gate("run", "--base", "main").code == 0

@@ -13,9 +13,7 @@ DOCS = "datasets/orbit/docs"
 
 
 @pytest.fixture
-def orbit(
-    tmp_path: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> Project:
+def orbit(tmp_path: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Project:
     """Orbit as this repository measures it, its baseline on the branch `main`; the work tree is a change."""
     monkeypatch.setenv("GATE_CACHE", str(tmp_path / "cache"))
     project = Project(tmp_path / "orbit", capsys)

@@ -103,7 +103,7 @@ def test_a_broken_page_fails_the_gate_and_the_comment_says_what_broke(
 
 
 def test_the_demo_passes_and_prints_table_misses_diagnosis_and_verdict(orbit: Project) -> None:
-    done = orbit.gate("run")
+    done = orbit.gate("run", "--details")
     assert done.code == 0, done.err
     for part in (
         "pass",

@@ -182,7 +182,7 @@ def test_lowering_needs_a_reason(refresh: Refresh) -> None:
     done = refresh.measure()
     assert done.code == 0
     assert refresh.outcome() == ("invalid", "2")
-    assert "1 case would be lowered: q-04 (keyword)" in done.out
+    assert "1 case would be lowered: q-04 (keyword: recall@2 1.00 -> 0.00)" in done.out
     assert not (refresh.folder / "docs.baseline.json").exists()
     assert not (refresh.folder / "report.json").exists()
     refresh.measure(reason=REASON)
@@ -387,7 +387,7 @@ def test_the_proposing_job_finds_out_itself_what_is_lowered(refresh: Refresh) ->
     refresh.measure(reason=REASON)
     done = refresh.propose()
     assert refresh.outcome() == ("invalid", "2")
-    assert "1 case would be lowered: q-04 (keyword)" in done.out
+    assert "1 case would be lowered: q-04 (keyword: recall@2 1.00 -> 0.00)" in done.out
     assert "q-04" in refresh.summary
     assert refresh.github.writes() == []
 

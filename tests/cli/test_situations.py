@@ -226,11 +226,16 @@ def test_a_kind_that_vanishes_is_invalid_unless_accepted(project: Project) -> No
     for case in project.cases:
         case["kind"] = "semantic"
     project.save_cases()
-    record(project)
+    refused = project.gate("baseline")
+    assert refused.code == 2
+    assert "the kind 'exact_term' of the last baseline would be gone" in refused.err
+    record(project, "--reason", "one kind is enough")
+    accepted = project.read("baselines/docs.accepted.toml")
+    project.remove("baselines/docs.accepted.toml")
     code, suite = project.report("--base", "main")
     assert (code, suite["verdict"]) == (2, "invalid")
     assert "kind-absent" in codes(suite, "invalid")
-    project.write("baselines/docs.accepted.toml", entry("kind", "exact_term", suite["baseline"]["sha256"]))
+    project.write("baselines/docs.accepted.toml", accepted)
     code, suite = project.report("--base", "main")
     assert code == 0
     assert "kind-absent" in codes(suite, "banner")
@@ -492,6 +497,10 @@ def test_a_base_without_gate_toml_is_a_new_suite(project: Project) -> None:
     assert "new-baseline" in codes(suite, "banner")
 
 
+def test_a_base_that_was_not_fetched_is_fetched_by_its_own_name(project: Project) -> None:
+    assert "git fetch origin nowhere" in project.gate("run", "--base", "origin/nowhere").err
+
+
 @pytest.mark.parametrize("ref", ["nowhere", "-x", "main:gate.toml"])
 def test_a_base_that_is_no_commit_is_an_input_error(project: Project, ref: str) -> None:
     done = project.gate("run", f"--base={ref}")
@@ -679,12 +688,284 @@ def test_a_reworded_question_does_not_hide_that_it_fell(project: Project) -> Non
     assert "questions-changed" in codes(suite, "invalid")
 
 
-def test_a_deleted_page_can_be_recorded_with_a_reason(project: Project) -> None:
+def relabel(project: Project, old: str, new: str) -> None:
+    """Give a page another name in every label and citation."""
+    for path in ("eval/cases.jsonl", "eval/qa.jsonl"):
+        project.edit(path, f'"{old}"', f'"{new}"')
+
+
+def drop_labels(project: Project, page: str) -> None:
+    """Remove every case and question that names a page."""
+    for path in ("eval/cases.jsonl", "eval/qa.jsonl"):
+        kept = [line for line in project.read(path).splitlines(keepends=True) if f'"{page}"' not in line]
+        project.write(path, "".join(kept))
+
+
+def merge(project: Project) -> None:
+    project.commit("change")
+    project.git("checkout", "--quiet", "main")
+    project.git("merge", "--quiet", "change")
+
+
+@pytest.mark.parametrize("edited", [False, True])
+def test_a_page_renamed_together_with_its_labels_has_lost_nothing(project: Project, edited: bool) -> None:
+    project.git("mv", "docs/config.md", "docs/settings.md")
+    if edited:
+        project.edit("docs/settings.md", "40 by default.", "41 by default.")
+    relabel(project, "config", "settings")
+    done = project.gate("baseline", "--reason", "renamed", "--base", "main")
+    assert done.code == 0
+    assert "no loss, since the labels were renamed with their pages: q-04, q-06" in done.out
+    assert "--reason: nothing new is lowered" in done.out
+    assert not (project.root / "baselines/docs.accepted.toml").exists()
+    code, suite = project.report("--base", "main")
+    assert (code, suite["verdict"]) == (0, "pass")
+    told = next(f for f in suite["findings"] if f["code"] == "labels-follow-renames")
+    assert (told["level"], told["cases"]) == ("notice", ["q-04", "q-06"])
+    assert "config -> settings" in told["text"]
+    merge(project)
+    assert project.report()[0] == 0
+
+
+def test_a_renamed_page_that_answers_no_more_is_a_loss_of_its_relabelled_cases(project: Project) -> None:
+    project.git("mv", "docs/config.md", "docs/settings.md")
+    project.edit("docs/settings.md", "## max_size\n\n`max_size` is", "## The largest\n\nIt is")
+    relabel(project, "config", "settings")
+    assert "q-04 (keyword: recall@2 1.00 -> 0.00)" in project.gate("baseline").err
+    record(project, "--reason", "reworded")
+    project.remove("baselines/docs.accepted.toml")
+    code, suite = project.report("--base", "main")
+    assert (code, suite["verdict"]) == (1, "regression")
+    lost = {case["id"]: case for case in suite["comparison"]["keyword"]["lost"]}
+    assert set(lost) == {"q-04"}
+    assert (lost["q-04"]["pages"][0]["renamed_to"], lost["q-04"]["pages"][0]["after"]) == ("settings", None)
+    shown = project.gate("run", "--base", "main").out
+    assert "config (now settings): 1 -> outside the pool" in shown
+    assert "old name" not in shown
+
+
+def test_a_relabelling_beyond_the_new_name_is_scored_as_the_base_labels_it(project: Project) -> None:
+    project.git("mv", "docs/config.md", "docs/settings.md")
+    relabel(project, "config", "settings")
+    project.edit("eval/cases.jsonl", '"query": "max_size", "relevant_doc_ids": ["settings"]',
+                 '"query": "max_size", "relevant_doc_ids": ["news"]')  # fmt: skip
+    refused = project.gate("baseline")
+    assert "1 case would be lowered: q-04 (keyword: recall@2 1.00 -> 0.00)" in refused.err
+    record(project, "--reason", "another page answers it")
+    assert project.report("--base", "main")[0] == 0
+    shown = project.gate("run", "--base", "main").out
+    assert "renamed to settings; the label was changed, and not only to that name" in shown
+
+
+def test_a_page_deleted_with_its_cases_can_be_merged_with_a_reason(project: Project) -> None:
     project.remove("docs/config.md")
+    drop_labels(project, "config")
+    refused = project.gate("baseline")
+    assert refused.code == 2
+    assert "2 cases would be lowered" in refused.err
     record(project, "--reason", "the page was retired")
     code, suite = project.report("--base", "main")
     assert (code, suite["verdict"]) == (0, "pass")
     assert {case["accepted"] for case in suite["comparison"]["keyword"]["lost"]} == {"the page was retired"}
+    merge(project)
+    assert project.report()[0] == 0
+
+
+@pytest.mark.parametrize("tampering", ["removed", "relabelled", "rekinded", "moved to dev"])
+def test_a_lost_case_that_is_talked_away_needs_a_reason(project: Project, tampering: str) -> None:
+    break_e101(project)
+    case = project.case("q-02")
+    if tampering == "removed":
+        project.cases.remove(case)
+    else:
+        key, value = {
+            "relabelled": ("relevant_doc_ids", ["faq"]),
+            "rekinded": ("kind", "semantic"),
+            "moved to dev": ("split", "dev"),
+        }[tampering]
+        case[key] = value
+    project.save_cases()
+    refused = project.gate("baseline", "--base", "main")
+    assert refused.code == 2
+    assert "q-02 (keyword: recall@2 1.00 -> 0.00)" in refused.err
+    record(project, "--base", "main", "--reason", "not asked any more")
+    code, suite = project.report("--base", "main")
+    assert (code, suite["verdict"]) == (0, "pass")
+    assert suite["comparison"]["keyword"]["lost"][0]["accepted"] == "not asked any more"
+
+
+def test_no_baseline_is_recorded_while_labels_name_a_page_that_is_gone(project: Project) -> None:
+    project.remove("docs/config.md")
+    checked = project.gate("check")
+    assert checked.code == 0
+    assert "eval/cases.jsonl:2: case 'q-04' labels 'config', a page that is gone" in checked.out
+    assert "3 labels to change or remove before a merge" in checked.out
+    before = project.files()
+    refused = project.gate("baseline", "--reason", "the page was retired")
+    assert refused.code == 2
+    for line in ("eval/cases.jsonl:2: case 'q-04' labels", "eval/qa.jsonl:2: question 'qa-2' cites"):
+        assert line in refused.err
+    assert project.files() == before
+    _, suite = project.report("--base", "main")
+    gone = next(f for f in suite["findings"] if f["code"] == "labelled-page-gone")
+    assert gone["level"] == "warning"
+    assert "eval/cases.jsonl:2 case 'q-04' labels 'config'" in gone["text"]
+    assert "eval/qa.jsonl:2 question 'qa-2' cites 'config'" in gone["text"]
+    project.gate("run", "--no-baseline", "--json", "report.json")
+    assert project.gate("baseline", "--reason", "x", "--from-report", "report.json").code == 2
+
+
+def test_a_renamed_page_is_named_where_its_labels_are_refused(project: Project) -> None:
+    project.git("mv", "docs/config.md", "docs/settings.md")
+    refused = project.gate("baseline")
+    assert "labels 'config', a page that is gone. It is 'settings' now: rename the label." in refused.err
+
+
+def test_a_baseline_without_a_page_that_labels_still_name_is_never_green(project: Project) -> None:
+    """However it was made: after the merge no run could start."""
+    project.remove("docs/config.md")
+    labels = {path: project.read(path) for path in ("eval/cases.jsonl", "eval/qa.jsonl")}
+    _, suite = project.report("--base", "main")
+    drop_labels(project, "config")
+    record(project, "--reason", "the page was retired")
+    for path, text in labels.items():
+        project.write(path, text)
+    baseline = json.loads(project.git("show", "main:baselines/docs.json"))
+    brought = json.loads(project.read("baselines/docs.json"))
+    row = {**brought["arms"]["keyword"]["rows"]["q-02"], "ranked": [], "at": []}
+    row |= {name: 0.0 for name in row if name not in ("ranked", "at")}
+    brought["arms"]["keyword"]["rows"] |= {"q-04": row, "q-06": row}
+    now = {case["id"]: case for case in suite["arms"]["keyword"]["cases"]}
+    for name in ("q-04", "q-06"):
+        same = {key: now[name][key] for key in row if key in now[name]}
+        brought["arms"]["keyword"]["rows"][name] = {**row, **same}
+    brought["cases"], brought["cases_version"] = baseline["cases"], baseline["cases_version"]
+    brought["qa_version"] = baseline["qa_version"]
+    project.write("baselines/docs.json", json.dumps(brought))
+    code, suite = project.report("--base", "main")
+    assert (code, suite["verdict"]) == (2, "invalid")
+    assert "labels-without-page" in codes(suite, "invalid")
+
+
+def test_a_deleted_page_whose_labels_stay_leaves_a_main_that_runs(project: Project) -> None:
+    project.git("checkout", "--quiet", "main")
+    project.remove("docs/install.md")
+    project.cases.append({"id": "q-05", "query": "pip", "relevant_doc_ids": ["install"], "kind": "semantic"})
+    project.git("checkout", "--", "docs")
+    project.save_cases()
+    project.commit("a case of the dev split")
+    project.git("checkout", "--quiet", "-B", "change")
+    project.remove("docs/install.md")
+    code, suite = project.report("--base", "main")
+    assert code == 0
+    gone = next(f for f in suite["findings"] if f["code"] == "labelled-page-gone")
+    assert "case 'q-05' labels 'install'" in gone["text"]
+    merge(project)
+    assert project.report()[0] == 0
+
+
+def test_a_removed_baseline_is_invalid(project: Project) -> None:
+    project.remove("baselines/docs.json")
+    code, suite = project.report("--base", "main")
+    assert (code, suite["verdict"]) == (2, "invalid")
+    assert "baseline-removed" in codes(suite, "invalid")
+
+
+def test_a_loss_deeper_than_the_brought_baseline_does_not_lower_it_below_what_is_measured(
+    project: Project,
+) -> None:
+    project.edit("docs/faq.md", "A jammed widget wants to be shaken.", "See there.")
+    project.edit("docs/faq.md", "stuck", "so")
+    record(project, "--reason", "the questions moved")
+    project.edit("docs/errors.md", "that the widget is jammed", "nothing good")
+    code, suite = project.report("--base", "main")
+    assert (code, suite["verdict"]) == (1, "regression")
+    assert "baseline-lowered" not in codes(suite)
+    above = next(f for f in suite["findings"] if f["code"] == "baseline-above")
+    assert above["cases"] == ["q-08"]
+
+
+def test_a_baseline_above_what_is_measured_would_fail_every_later_run(project: Project) -> None:
+    project.git("checkout", "--quiet", "main")
+    break_e101(project)
+    record(project, "--reason", "x")
+    merge(project)
+    project.git("checkout", "--quiet", "-B", "change")
+    broken = {name: project.read(f"docs/{name}.md") for name in ("errors", "faq", "news")}
+    project.git("checkout", "--quiet", "main~1", "--", "docs")
+    record(project)
+    for name, text in broken.items():
+        project.write(f"docs/{name}.md", text)
+    code, suite = project.report("--base", "main")
+    assert (code, suite["verdict"]) == (1, "regression")
+    assert "baseline-above" in codes(suite, "regression")
+
+
+def test_a_loss_that_is_accepted_in_advance_is_seen(project: Project) -> None:
+    _, suite = project.report("--base", "main")
+    accepted = entry(
+        "case",
+        "q-02",
+        suite["baseline"]["sha256"],
+        arm="keyword",
+        case_sha256=suite["labels"]["q-02"]["sha256"],
+    )
+    project.write("baselines/docs.accepted.toml", accepted)
+    code, suite = project.report("--base", "main")
+    assert code == 0
+    banner = next(f for f in suite["findings"] if f["code"] == "accepted-in-advance")
+    assert (banner["level"], "q-02 (keyword)" in banner["text"]) == ("banner", True)
+    assert "accepted-here" not in codes(suite)
+
+
+def test_a_loss_under_the_base_s_own_k_is_accepted_with_a_reason(project: Project) -> None:
+    break_e101(project)
+    project.edit("gate.toml", "k = 2", "k = 7")
+    assert "q-02 (keyword" in project.gate("baseline").err
+    record(project, "--reason", "E101 was retired")
+    code, suite = project.report("--base", "main")
+    assert (code, suite["verdict"]) == (0, "pass"), suite["findings"]
+
+
+def test_only_losses_that_decide_need_a_reason(project: Project) -> None:
+    """q-04 falls to the second rank: recall@2 holds, MRR does not decide."""
+    project.write("docs/more.md", "# max_size\n\nmax_size, max_size.\n")
+    done = project.gate("baseline", "--base", "main")
+    assert done.code == 0, done.err
+    assert not (project.root / "baselines/docs.accepted.toml").exists()
+    code, suite = project.report("--base", "main")
+    fell = next(f for f in suite["findings"] if f["code"] == "metric-fell" and f["kind"] == "exact_term")
+    assert (code, fell["level"]) == (0, "warning")
+    assert "q-04 (ndcg, MRR)" in next(f["text"] for f in suite["findings"] if f["code"] == "baseline-edited")
+
+
+def test_an_arm_that_is_only_shown_needs_no_reason(project: Project) -> None:
+    project.git("checkout", "--quiet", "main")
+    project.edit("gate.toml", 'type = "bm25"', 'type = "bm25"\ngate = false')
+    project.edit(
+        "gate.toml",
+        "[suite.docs.arms.keyword]",
+        '[suite.docs.arms.other]\ntype = "bm25"\n\n[suite.docs.arms.keyword]',
+    )
+    record(project)
+    project.commit("one is only shown")
+    project.git("checkout", "--quiet", "-B", "change")
+    break_e101(project)
+    refused = project.gate("baseline").err
+    assert "q-02 (other: " in refused
+    assert "keyword" not in refused
+
+
+def test_what_the_banner_counts_is_what_the_headline_counts(project: Project) -> None:
+    project.edit("docs/faq.md", "A jammed widget wants to be shaken.", "See there.")
+    project.edit("docs/faq.md", "stuck", "so")
+    project.write("docs/more.md", "# max_size\n\nmax_size, max_size.\n")
+    record(project, "--reason", "the questions moved")
+    done = project.gate("run", "--base", "main", "--json", "report.json")
+    suite = json.loads(project.read("report.json"))["suites"][0]
+    banner = next(f for f in suite["findings"] if f["code"] == "accepted-here")
+    assert banner["text"].startswith("this change accepts 1 of its own losses: q-08 (keyword)")
+    assert "nothing dropped but 1 accepted loss (" in done.out.splitlines()[0]
 
 
 def test_empty_variables_are_not_read_as_unset(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -714,3 +995,31 @@ def test_measuring_another_corpus_than_the_base_is_seen(project: Project) -> Non
         "banner",
         "this change sets corpus = frozen; the base has docs",
     )
+
+
+@pytest.mark.parametrize("home", ["gate.toml", "pyproject.toml"])
+def test_a_config_that_moves_into_a_folder_takes_no_rule_of_the_base_along(
+    project: Project, home: str
+) -> None:
+    settings = project.read("gate.toml")
+    if home == "pyproject.toml":
+        project.git("checkout", "--quiet", "main")
+        project.remove("gate.toml")
+        project.write(home, settings.replace("[suite", "[tool.gate.suite"))
+        project.commit("in pyproject.toml")
+        project.git("checkout", "--quiet", "-B", "change")
+    break_e101(project)
+    below = settings.replace('"docs"', '"../docs"').replace('"eval/', '"../eval/')
+    project.write("sub/gate.toml", below)
+    assert project.gate("baseline", "--config", "sub").code == 0
+    code, suite = project.report("--base", "main", "--config", "sub")
+    assert code == 0, "a further config beside the base's is a project of its own"
+    assert "new-baseline" in codes(suite, "banner")
+    if home == "pyproject.toml":
+        project.write(home, "[project]\n")
+    else:
+        project.remove(home)
+    code, suite = project.report("--base", "main", "--config", "sub")
+    assert (code, suite["verdict"]) == (2, "invalid")
+    moved = next(f for f in suite["findings"] if f["code"] == "config-moved")
+    assert f"../{home}" in moved["text"]

@@ -76,6 +76,60 @@ def test_explain_shows_ranks_before_and_now_and_what_each_term_gave(project: Pro
     assert project.gate("explain", "q-01").code == 0, "a dev case can be explained as well"
 
 
+def test_explain_tells_what_a_page_outside_the_pool_lacks(project: Project) -> None:
+    project.edit("docs/config.md", "## max_size\n\n`max_size` is", "## The largest\n\nIt is")
+    shown = project.gate("explain", "q-04").out
+    assert "outside the pool: config, was 1; its best chunk scores 0.0000" in shown
+    assert "not in it: max_size" in shown
+    assert "* = a relevant page. rank: among the pages of the pool of 8 chunks" in shown
+    assert "df: how many chunks have it" in shown
+    value = json.loads(project.gate("explain", "q-04", "--json", "-").out)
+    [outside] = value["arms"]["keyword"]["outside"]
+    assert outside["chunk"] == "config#0"
+    assert [(term["term"], term["tf"], term["contribution"]) for term in outside["terms"]] == [
+        ("max_size", 0, 0.0)
+    ]
+    project.remove("docs/config.md")
+    assert "outside the pool: config, was 1; no such page now" in project.gate("explain", "q-04").out
+
+
+def test_check_hints_at_a_mistyped_kind_and_a_label_written_as_a_path(project: Project) -> None:
+    project.case("q-04")["kind"] = "exact_tem"
+    project.save_cases()
+    done = project.gate("check")
+    assert done.code == 0
+    assert (
+        "eval/cases.jsonl:2: case 'q-04' has the kind 'exact_tem', as 1 of 8 have. Did you mean 'exact_term'?"
+        in done.out
+    )
+    for written in ("docs/config.md", "config.md", "./docs/config", "docs\\config.md"):
+        project.case("q-04")["relevant_doc_ids"] = [written]
+        project.save_cases()
+        assert "Closest: 'config'." in project.gate("check").err, written
+
+
+def test_a_pass_in_which_nothing_moved_is_short(project: Project) -> None:
+    brief = project.gate("run", "--base", "main").out
+    assert len(brief.splitlines()) < 16
+    assert "1 miss; QA of keyword: 2 reached context. '--details' shows all of it." in brief
+    assert "All misses" not in brief
+    whole = project.gate("run", "--base", "main", "--details").out
+    for title in ("All misses: 1", "Diagnosis of the QA questions", "How sure", "Provenance"):
+        assert title in whole
+    project.edit("docs/guide.md", "blue", "in the colour blue, a colour of the widget")
+    project.edit("docs/errors.md", "## E101 WidgetJam\n\nE101 means", "## A jam\n\nIt means")
+    assert "All misses" in project.gate("run").out
+
+
+def test_only_a_committed_baseline_is_offered_to_be_refreshed(project: Project) -> None:
+    project.gate("run", "--json", "before.json")
+    project.edit("docs/config.md", "max_size", "largest")
+    hint = "gate baseline docs --reason"
+    assert hint in project.gate("run", "--json", "after.json").out
+    assert hint not in project.gate("run", "--against", "before.json").out
+    assert hint not in project.gate("compare", "before.json", "after.json").out
+
+
 def test_diagnose_names_the_questions_that_another_context_loses(project: Project) -> None:
     project.edit("gate.toml", "context = 3", "context = 8")
     done = project.gate("diagnose", "--context", "1", "--json", "-")

@@ -23,6 +23,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "gate.explain",
         "gate.history",
         "gate.noise",
+        "gate.renames",
         "gate.situation",
         "gate.acceptance",
         "gate.edits",

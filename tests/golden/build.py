@@ -19,6 +19,7 @@ from gate.model.settings import OpenArmSettings, OpenPolicySettings, SuiteSettin
 from gate.model.verdict import Finding, Level, decide
 from gate.noise import doubted, flaky_pairs, unstable_findings, with_again
 from gate.policies import any_drop
+from gate.renames import follow_renames
 from gate.report.flaky import flaky_findings
 from gate.situation import Run, Side, resolve, unmeasured
 from gate.summary import NO_SITUATION, Extras, suite_report, whole_report
@@ -196,6 +197,7 @@ def judged(
         left_out=left_out,
         already_lost={pair: {"recall": 0.0} for pair in lost_on_base},
     )
+    run = follow_renames(run, metrics())
     situation = resolve(run, metrics()) if compare else NO_SITUATION
     if second is not None and recorded is not None:
         answers = measurement(second)

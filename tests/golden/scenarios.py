@@ -28,6 +28,35 @@ def good() -> Report:
     return judged(BASE, before)
 
 
+def quiet() -> Report:
+    """Nothing moved: one page was edited, and two cases miss a page as they did before."""
+    missing = {
+        "rq_006": ("retry", "install", "paint", "limits"),
+        "rq_012": ("install", "queue", "retry", "paint"),
+    }
+    pages = BASE.pages | {"install": "e" * 16}
+    return judged(BASE.but(pages=pages).answers("keyword", **missing), BASE.answers("keyword", **missing))
+
+
+def renamed() -> Report:
+    """Two labels renamed with their page, one of which fell, and a third that was changed beyond the page's new name."""
+    pages = {page: sha for page, sha in BASE.pages.items() if page not in ("limits", "webhook")}
+    pages |= {"quotas": BASE.pages["limits"], "hooks": BASE.pages["webhook"]}
+    labels = {"rq-004": ("quotas",), "rq-006": ("retry", "quotas"), "rq-014": ("hooks",)}
+    cases: tuple[Case, ...] = tuple(
+        (name, query, kind, labels.get(name, pages)) for name, query, kind, pages in CASES
+    )
+    now = BASE.but(cases=cases, pages=pages)
+    for arm in now.arms:
+        now = now.answers(
+            arm,
+            rq_004=("install", "polish", "retry", "quotas") if arm == "keyword" else ("quotas", "install"),
+            rq_006=("retry", "quotas"),
+            rq_014=("hooks", "upgrade"),
+        )
+    return judged(now, BASE, brought=now)
+
+
 def regression() -> Report:
     """One loss for each cause: a deleted page, a renamed one, an edited one, one overtaken; and one win."""
     before = BASE.answers("vector", rq_008=("install", "paint", "polish", "queue"))
@@ -207,7 +236,9 @@ def hostile() -> Report:
 
 SCENARIOS: dict[str, Callable[[], Report]] = {
     "pass": good,
+    "quiet": quiet,
     "regression": regression,
+    "renamed": renamed,
     "diagnosis": diagnosis,
     "invalid-cases": invalid_cases,
     "cases-and-baseline": cases_and_baseline,
