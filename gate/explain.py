@@ -135,7 +135,10 @@ def _with_legs(
         for leg in legs:
             rows: tuple[Row | None, Row | None] = (before[leg].rows.get(move.id), now[leg].rows.get(move.id))
             if rows[0] is not None and rows[1] is not None:
-                ranks[leg] = (rank_of(rows[0], page.doc_id), rank_of(rows[1], page.doc_id))
+                # A label that was renamed together with its page names the new one now.
+                followed = page.renamed_to is not None and page.cause != "renamed"
+                here = (page.renamed_to or "") if followed else page.doc_id
+                ranks[leg] = (rank_of(rows[0], page.doc_id), rank_of(rows[1], here))
         pages.append(page.model_copy(update={"legs": ranks}))
     return move.model_copy(update={"pages": tuple(pages)})
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from gate.diagnosis import counts
 from gate.harness import mean, missing, rescore
+from gate.judged import share
 from gate.model.answer import Trace
 from gate.model.comparison import CaseChanges, PageChanges, Pair
 from gate.model.fingerprint import shown
@@ -42,6 +43,7 @@ class Extras(NamedTuple):
     sources: Mapping[str, Source] = EMPTY
     tied: Mapping[str, tuple[str, ...]] = EMPTY
     traces: Mapping[str, Mapping[str, Trace]] = EMPTY
+    rejected: Mapping[str, Sequence[str]] = EMPTY
     again: Mapping[Pair, Row] = EMPTY
 
 
@@ -85,7 +87,10 @@ def suite_report(
         comparison=dict(situation.arms),
         arms={
             name: _with_extras(
-                name, arm_report(arm, settings.arms[name], now.cases, now.settings, metrics, extras), extras
+                name,
+                arm_report(arm, settings.arms[name], now.cases, now.settings, metrics, extras),
+                extras,
+                now,
             )
             for name, arm in now.arms.items()
         },
@@ -95,8 +100,9 @@ def suite_report(
     )
 
 
-def _with_extras(name: str, arm: ArmReport, extras: Extras) -> ArmReport:
+def _with_extras(name: str, arm: ArmReport, extras: Extras, now: Measurement) -> ArmReport:
     """What a run knows of an arm beside its measurement."""
+    judged = share(now.arms[name].rows, now.cases, extras.rejected, now.settings.k)
     diagnosis = arm.diagnosis
     if diagnosis is not None and name in extras.traces:
         answers = {
@@ -110,6 +116,7 @@ def _with_extras(name: str, arm: ArmReport, extras: Extras) -> ArmReport:
             "tied": extras.tied.get(name, ()),
             "again": {case: row for (of, case), row in extras.again.items() if of == name},
             "diagnosis": diagnosis,
+            "judged": judged,
         }
     )
 
@@ -155,6 +162,7 @@ def arm_report(
         unstable=arm.unstable,
         tied=(),
         again={},
+        judged=None,
         **whole.means,
     )
 

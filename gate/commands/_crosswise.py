@@ -14,7 +14,7 @@ from gate.errors import GateError
 from gate.explain import Crosswise, doing, fell, legs_of, moved_to, plainly, with_cause
 from gate.harness import evaluate
 from gate.model.comparison import ArmComparison, CaseMove
-from gate.model.measurement import Measurement, Row
+from gate.model.measurement import Label, Measurement, Row
 from gate.model.ranking import Arm
 from gate.model.run import Run
 from gate.model.settings import OpenArmSettings
@@ -92,8 +92,10 @@ class _Crosswise:
         self, name: str, moves: Sequence[CaseMove], old: Workshop, new: Workshop
     ) -> dict[str, Crosswise]:
         """Case -> its two crosswise scores. Without the base's pages the new settings on them count as no loss."""
-        on_new = self._rows(old, name, moves)
-        on_old = self._rows(new, name, moves) if name in new.settings else {}
+        assert self._run.on_base is not None
+        # On the new pages the base's labels have the new names of pages that their labels followed.
+        on_new = self._rows(old, name, moves, self._run.on_base.cases)
+        on_old = self._rows(new, name, moves, self._trusted.cases) if name in new.settings else {}
         found = {}
         for move in moves:
             if move.id in on_new:
@@ -102,8 +104,10 @@ class _Crosswise:
                 found[move.id] = Crosswise(dict(on_new[move.id].scores), other)
         return found
 
-    def _rows(self, workshop: Workshop, name: str, moves: Sequence[CaseMove]) -> Rows:
-        cases = [as_case(move.id, self._trusted.cases[move.id]) for move in moves]
+    def _rows(
+        self, workshop: Workshop, name: str, moves: Sequence[CaseMove], labels: Mapping[str, Label]
+    ) -> Rows:
+        cases = [as_case(move.id, labels[move.id]) for move in moves]
         arm = prepare(build(workshop, name), cases, (), self._run.now.settings.pool)
         return evaluate(arm, cases, self._run.now.settings, self._project.metrics).rows
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from typing import Any
 
 from gate.commands._again import Again, settle_claims, settle_losses
@@ -18,6 +19,7 @@ from gate.commands.compare import incomplete
 from gate.compare import Context, compare_arm
 from gate.errors import GateError
 from gate.harness import evaluate
+from gate.judged import with_unjudged
 from gate.model.comparison import DUST, CaseMove, Pair
 from gate.model.fingerprint import shown
 from gate.model.measurement import ArmMeasurement, Measurement
@@ -44,6 +46,7 @@ def judge(
     """The report of one suite. `against` stands in for the baseline where --against names one; `again` measures what
     is in doubt a second time.
     """
+    rejected = {case.id: case.not_relevant for case in suite.cases.cases if case.not_relevant}
     extras = Extras(
         fields={case.id: case.fields for case in suite.cases.cases},
         slices=suite.settings.slices,
@@ -54,6 +57,7 @@ def judge(
         },
         tied=measured.tied,
         traces=measured.traces,
+        rejected=rejected,
     )
     head, base = suite.head, suite.base
     if against is not None:
@@ -77,6 +81,16 @@ def judge(
         with closing(BaseTree(project, run)) as tree:
             run, situation, findings = _settled(project, run, measured, again, tree)
             situation = explained(project, suite, run, situation, tree)
+        if run.on_base is not None and run.trusted is not None:
+            told = with_unjudged(
+                situation.arms,
+                run.on_base.arms,
+                run.trusted.arms,
+                run.trusted.cases,
+                rejected,
+                run.now.settings.k,
+            )
+            situation = replace(situation, arms=told)
         findings += policy_findings(project, suite, run, situation)
         findings += flaky_findings(situation.arms, run.now.settings.k)
         if against is not None:

@@ -36,7 +36,7 @@ class CaseMove(Frozen):
     `scores`: metric -> (before, now). `pages`: its relevant pages. `overtaken_by`: pages above the lost page now
     that were not above it before. `touched`: those of all these pages whose content differs from the baseline's.
     `accepted`: the reason, where a reviewed file accepts the loss. `already_lost`: the base tree, measured again,
-    has the loss too. `by`: whose doing a loss is, where that was measured: pages, settings, either or together. `again`: metric -> the score of a second measurement, where there was one; `flaky`: that one does
+    has the loss too. `unjudged`: pages new in its top k that nobody ever judged, where that is known. `by`: whose doing a loss is, where that was measured: pages, settings, either or together. `again`: metric -> the score of a second measurement, where there was one; `flaky`: that one does
     not confirm the loss, and the baseline knows the arm as unstable. `weighs`: some of the loss is not excused.
     """
 
@@ -50,6 +50,7 @@ class CaseMove(Frozen):
     accepted: str | None = None
     already_lost: bool = False
     by: str = ""
+    unjudged: tuple[str, ...] = ()
     again: dict[str, float] = Field(default_factory=dict)
     flaky: bool = False
     weighs: bool = False

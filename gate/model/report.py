@@ -81,6 +81,17 @@ class DiagnosisReport(Frozen):
     answers: dict[str, Answer] = Field(default_factory=dict)
 
 
+class JudgedShare(Frozen):
+    """Over the `cases` that record rejected pages: the mean share of the top k that was ever judged, and recall@k over the
+    whole ranking (`plain`) and over the judged pages alone (`condensed`).
+    """
+
+    cases: int
+    share: float
+    plain: float
+    condensed: float
+
+
 class ArmReport(Means):
     """One arm. `n` counts the cases in the means; `failed` are the cases that were not measured, with the reason.
 
@@ -102,6 +113,7 @@ class ArmReport(Means):
     failed: dict[str, str] = Field(default_factory=dict)
     failed_questions: dict[str, str] = Field(default_factory=dict)
     unstable: tuple[str, ...] = ()
+    judged: JudgedShare | None = None
     tied: tuple[str, ...] = ()
     again: dict[str, Row] = Field(default_factory=dict)
 

@@ -60,6 +60,7 @@ class _Teller:
         remarks = [
             f"accepted: {medium.plain(move.accepted, 200)}" if move.accepted else "",
             "already lost on the base" if move.already_lost else "",
+            _unjudged(move),
             again(move),
             "" if gated else "shown only",
         ]
@@ -152,6 +153,14 @@ class _Teller:
         for page in rose[:_PAGES]:
             why = self.states.get(page.doc_id, "")
             yield PageLine(self.named(page), rank_pair(page.before, page.after), why)
+
+
+def _unjudged(move: CaseMove) -> str:
+    if not move.unjudged:
+        return ""
+    return f"unjudged, not proven worse: {plural(len(move.unjudged), 'new page')} in the top were never judged".replace(
+        "page in the top were", "page in the top was"
+    )
 
 
 def _fell(page: PageMove) -> bool:

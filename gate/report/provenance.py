@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from gate.model.comparison import GroupComparison
 from gate.model.cost import Spent
 from gate.model.fingerprint import shown
-from gate.model.report import Report, SuiteReport
+from gate.model.report import ArmReport, Report, SuiteReport
 from gate.report.medium import Medium
-from gate.report.numbers import interval, listed, p_value, plural, points, usd
+from gate.report.numbers import interval, listed, p_value, pair, plural, points, single, usd
 from gate.report.parts import Cells, Note, Section
 from gate.report.titles import of_row
 
@@ -157,6 +157,8 @@ def _provenance(report: Report, suite: SuiteReport, medium: Medium) -> Iterator[
         if arm.tied:
             tied = listed([medium.cell(case, 80) for case in arm.tied], _NAMED)
             yield "", f"decided by a tie at {suite.k}: {tied}"
+        if arm.judged is not None:
+            yield "", _judged(suite, arm)
     for name, spent in report.environment.spent.get(suite.suite, {}).items():
         yield f"spent by {medium.plain(name, 60)}", medium.plain(spent_line(spent), 300)
     environment = report.environment
@@ -166,6 +168,18 @@ def _provenance(report: Report, suite: SuiteReport, medium: Medium) -> Iterator[
     if environment.packages:
         packages = [f"{name} {version}" for name, version in sorted(environment.packages.items())]
         yield "packages", medium.plain(", ".join(packages), 300)
+
+
+def _judged(suite: SuiteReport, arm: ArmReport) -> str:
+    """What is known of unjudged pages, and of how many cases nothing is."""
+    found = arm.judged
+    assert found is not None
+    unknown = f"; unknown for {arm.n - found.cases:,} others" if arm.n > found.cases else ""
+    plain, condensed = pair(found.plain, found.condensed)
+    return (
+        f"judged@{suite.k} {single(found.share)} over {plural(found.cases, 'case')} with recorded rejections{unknown}; "
+        f"recall@{suite.k} of these {plain}, on judged pages alone {condensed}"
+    )
 
 
 def spent_line(spent: Spent) -> str:

@@ -233,3 +233,63 @@ def test_issues_of_a_repository(project: Project, monkeypatch: pytest.MonkeyPatc
         }
         assert project.gate("label", "pool", "--github", "acme/none", "--name", "z").code == 3
     assert project.gate("label", "pool", "--github", "acme", "--name", "z").code == 2
+
+
+def test_unjudged_losses_are_marked_judged_and_then_won(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A new retriever finds better pages that nobody ever judged: first a loss that is marked, later a win."""
+    case = project.case("q-08")
+    case["not_relevant_doc_ids"] = ["install"]
+    case["relevant_doc_ids"] = ["errors"]
+    project.save_cases()
+    project.write("docs/better.md", "# Stuck for good\n\nEverything about a jam, better than anywhere.\n")
+    assert project.gate("baseline", "--reason", "labels").code == 0
+    project.commit("labels and a page")
+    old_arm = project.read("gate.toml")
+    project.write(
+        "mine.py",
+        "def search(query, pool):\n"
+        "    if 'jammed' in query: return ['better', 'guide', 'errors']\n"
+        "    return {'E101 WidgetJam': ['errors'], 'max_size': ['config'], 'min_size default': ['config'],\n"
+        "            'colour of the widget': ['guide', 'api'], 'how to free it by shaking': ['api', 'faq'],\n"
+        "            'polish': ['guide'], 'nobody knows where it went': ['errors']}.get(query, [])\n",
+    )
+    new_arm = old_arm.replace('type = "bm25"', 'type = "python"\ntarget = "mine:search"')
+    project.write("gate.toml", new_arm)
+    done = project.gate("run", "--json", "report.json", "--markdown", "comment.md")
+    assert done.code == 1
+    suite = json.loads(project.read("report.json"))["suites"][0]
+    (lost,) = [move for move in suite["comparison"]["keyword"]["lost"] if move["id"] == "q-08"]
+    assert set(lost["unjudged"]) == {"better", "guide"}
+    assert "unjudged, not proven worse: 2 new pages in the top were never judged" in project.read(
+        "comment.md"
+    )
+    share = suite["arms"]["keyword"]["judged"]
+    assert share["cases"] == 1
+    assert share["share"] == 0.0
+    assert (share["plain"], share["condensed"]) == (0.0, 1.0)
+    # Exactly those pages are pooled and judged: both are answers.
+    assert project.gate("label", "pool", "--from-report", "report.json", "--name", "unjudged").code == 0
+    (query,) = pool_of(project, "unjudged")["queries"]
+    assert (query["case"], query["candidates"]) == ("q-08", ["better", "guide"])
+    judge(project, monkeypatch, "ada", lambda query, page: 2 if page == "better" else 1, pool="unjudged")
+    done = project.gate("label", "write", "unjudged", "--judges", "ada")
+    assert done.code == 2
+    assert "--amend" in done.err
+    assert project.gate("label", "write", "unjudged", "--judges", "ada", "--amend").code == 0
+    amended = next(
+        json.loads(line) for line in project.read("eval/cases.jsonl").splitlines() if "q-08" in line
+    )
+    assert amended["relevant_doc_ids"] == ["errors", "better", "guide"]
+    assert amended["grades"] == {"better": 2}
+    assert amended["not_relevant_doc_ids"] == ["install"]
+    # The labels are merged first, measured with the old retriever; then the new one wins.
+    project.write("gate.toml", old_arm)
+    assert project.gate("baseline", "--reason", "a page more").code == 0
+    project.commit("labels grown")
+    project.write("gate.toml", new_arm)
+    code, suite = project.report()
+    assert code == 0, suite["findings"]
+    won = [move["id"] for move in suite["comparison"]["keyword"]["won"]]
+    assert "q-08" in won

@@ -22,6 +22,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "gate.compare",
         "gate.explain",
         "gate.history",
+        "gate.judged",
         "gate.noise",
         "gate.renames",
         "gate.situation",
