@@ -20,6 +20,7 @@ from gate.compare import Context, compare_arm
 from gate.errors import GateError
 from gate.harness import evaluate
 from gate.judged import with_unjudged
+from gate.labelling.lint import shallow
 from gate.model.comparison import DUST, CaseMove, Pair
 from gate.model.fingerprint import shown
 from gate.model.measurement import ArmMeasurement, Measurement
@@ -103,6 +104,10 @@ def judge(
     findings += config_moved(project)
     findings += gone_findings(suite, run.brings.pages if run.brings is not None else None)
     findings += [Finding(level=Level.NOTICE, code="cases", text=text) for text in suite.cases.notices]
+    findings += [
+        Finding(level=Level.NOTICE, code="pool-depth", text=text)
+        for text in shallow(suite.cases.headers, suite.settings.k)
+    ]
     findings += unstable_findings(run.now, flaky_pairs(situation.arms))
     for other in measured.again:
         findings += moved_questions(measured.now, other.now)

@@ -83,6 +83,7 @@ def describe(suite: Suite) -> dict[str, Any]:
     from gate.commands._gone import gone_labels_of
     from gate.commands._measure import label
     from gate.compare import case_changes
+    from gate.labelling.lint import lint, shallow
     from gate.model.report import SMALL_SAMPLE
     from gate.report.numbers import plural
 
@@ -109,6 +110,8 @@ def describe(suite: Suite) -> dict[str, Any]:
             notices.append(
                 f"the cases differ from the baseline's ({changes}): refresh with 'gate baseline {suite.name}'"
             )
+    notices += shallow(suite.cases.headers, suite.settings.k)
+    notices += lint(suite.cases.all_cases, suite.corpus.pages, suite.trusted)
     return {
         "pages": len(suite.corpus.pages),
         "cases": len(suite.cases.cases),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -115,9 +115,3 @@ class Leaks:
             return ()
         text = f" {' '.join(sought)} "
         return tuple(sorted(name for name, page in self._pages.items() if text in page))
-
-
-def unused(names: Sequence[str], prefix: str, width: int = 3) -> str:
-    """The first free id `prefix-NNN` after the highest that is taken."""
-    taken = [int(found[1]) for name in names if (found := re.fullmatch(rf"{re.escape(prefix)}-(\d+)", name))]
-    return f"{prefix}-{max(taken, default=0) + 1:0{width}d}"
