@@ -128,7 +128,16 @@ def blocks(*languages: str) -> list[Any]:
 
 def flags_of_verbs() -> dict[str, set[str]]:
     top = next(action for action in cli.parser()._actions if isinstance(action, argparse._SubParsersAction))
-    return {verb: set(parser._option_string_actions) for verb, parser in top.choices.items()}
+    return {verb: set(_flags_of(parser)) for verb, parser in top.choices.items()}
+
+
+def _flags_of(parser: argparse.ArgumentParser) -> Iterator[str]:
+    """Its own, and those of the steps that it has."""
+    yield from parser._option_string_actions
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for step in action.choices.values():
+                yield from _flags_of(step)
 
 
 FLAGS = flags_of_verbs()
