@@ -10,11 +10,11 @@ from typing import Any
 
 from gate.commands._again import Again, settle_claims, settle_losses
 from gate.commands._base_tree import BaseTree
-from gate.commands._config_moved import config_moved
 from gate.commands._crosswise import explained
 from gate.commands._gone import gone_findings, page_renames
 from gate.commands._load import Project, Suite, read_absent, typed_policy
 from gate.commands._measure import Measured, Workshop, as_case, build
+from gate.commands._out_of_reach import baseline_outside, config_moved
 from gate.commands.compare import incomplete
 from gate.compare import Context, compare_arm
 from gate.errors import GateError
@@ -101,7 +101,8 @@ def judge(
         findings = list(unmeasured(run))
     # Said once, with the lines and for every split and the QA gold; the situation only knows the evaluated cases.
     findings = [finding for finding in findings if finding.code != "labelled-page-gone"]
-    findings += config_moved(project)
+    if compares:
+        findings += [*config_moved(project), *baseline_outside(project, suite)]
     findings += gone_findings(suite, run.brings.pages if run.brings is not None else None)
     findings += [Finding(level=Level.NOTICE, code="cases", text=text) for text in suite.cases.notices]
     findings += [

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gate.commands._measure import Workshop
     from gate.model.case import Case
     from gate.model.measurement import Measurement
-    from gate.model.ranking import Arm
+    from gate.model.ranking import Arm, Hit
 
 HELP = "show the pool of one case: ranks, scores, relevant pages, term contributions, before and now"
 EXAMPLES = """\
@@ -27,6 +27,8 @@ examples:
 exit codes: 0 explained; 2 no such case or invalid input; 3 the arm failed on it
 """
 TERMS_SHOWN = 6
+TEXT_SHOWN = 400
+DIFF_SHOWN = 40
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -101,6 +103,7 @@ def explain(project: Project, suite: Suite, case: Case, before: Measurement | No
             "k": suite.settings.k,
             "pool": suite.settings.pool,
             "relevant": dict(case.grades),
+            "diff": _diffs(project, suite, case),
             "compared_with": before.cases_version if before is not None else None,
             "arms": {
                 name: _arm(
@@ -163,11 +166,14 @@ def _arm(
                 "chunk": hit.chunk_id,
                 "score": hit.score,
                 "terms": _terms(explain_hit(case.query, hit.chunk_id)) if explain_hit is not None else None,
+                "legs": dict(hit.ranks),
             }
         )
     return {
         "pages": pages,
+        "texts": _texts(hits, case),
         "has_before": before is not None,
+        "pool_before": list(before or ()),
         "outside": [
             {
                 "page": page,
@@ -180,6 +186,45 @@ def _arm(
         ],
         "gone_from_pool": [page for page in before or () if page not in ranking.pages],
     }
+
+
+def _texts(hits: Sequence[Hit], case: Case) -> list[dict[str, str]]:
+    """The text of the chunk that should have won, and of the first one that is not relevant."""
+    right = next((hit for hit in hits if hit.doc_id in case.grades), None)
+    wrong = next((hit for hit in hits if hit.doc_id not in case.grades), None)
+    return [
+        {"role": role, "chunk": hit.chunk_id, "text": hit.text}
+        for role, hit in (("the first relevant chunk", right), ("the first chunk beside them", wrong))
+        if hit is not None
+    ]
+
+
+def _diffs(project: Project, suite: Suite, case: Case) -> dict[str, list[str]]:
+    """Relevant page -> what changed in it since the base, as the lines of a unified diff; empty without a base."""
+    import difflib
+    from pathlib import PurePosixPath
+
+    if project.base is None:
+        return {}
+    found = {}
+    for name in case.grades:
+        page = suite.corpus.by_id.get(name)
+        path = PurePosixPath(suite.settings.corpus, f"{name}.md").as_posix()
+        before = project.base.read(path)
+        after = (
+            ""
+            if page is None
+            else (project.root / path).read_text("utf-8")
+            if (project.root / path).is_file()
+            else None
+        )
+        if before is None or after is None or before == after:
+            continue
+        lines = difflib.unified_diff(
+            before.splitlines(), after.splitlines(), "before", "now", lineterm="", n=1
+        )
+        found[name] = list(lines)[2:]
+    return found
 
 
 def _best(explain_hit: Any, query: str, chunk_ids: Sequence[str]) -> dict[str, Any]:
@@ -226,22 +271,41 @@ def _lines(value: Mapping[str, Any]) -> Iterator[str]:
             there = "" if page["there"] else "; no such page now"
             yield f"*      outside the pool: {terminal(page['page'])}{was}{best}{there}\n"
         yield from _contributions(arm)
+        for one in arm["texts"]:
+            yield f"  {one['role']}, {terminal(one['chunk'])}:\n    {terminal(one['text'], TEXT_SHOWN)}\n"
+    for page, lines in value["diff"].items():
+        yield f"\nchanged in {terminal(page)} since the base\n"
+        for line in lines[:DIFF_SHOWN]:
+            yield f"  {terminal(line, 160) if line.strip() else ''}\n"
+        if len(lines) > DIFF_SHOWN:
+            yield f"  ... {len(lines) - DIFF_SHOWN} more lines\n"
     yield "\n"
     yield from _legend(value)
 
 
 def _pool(arm: Mapping[str, Any], k: int) -> Iterator[str]:
+    """Both pools side by side, now on the left; a hybrid's rank in each leg behind the chunk."""
+    from gate.report.columns import aligned
     from gate.report.escape import terminal
 
-    yield f"  {'rank':>4}  {'before':>6}  {'score':>9}  chunk\n"
-    for page in arm["pages"]:
-        mark = "*" if page["relevant"] else " "
-        before = (page["before"] or "-") if arm["has_before"] else "?"
-        yield f"{mark} {page['rank']:>5}  {before:>6}  {page['score']:>9.4f}  {terminal(page['chunk'])}\n"
-        if page["rank"] == k and len(arm["pages"]) > k:
-            yield f"  {'-' * 4}  {'-' * 6}  {'-' * 9}  cut at k = {k}\n"
     if not arm["pages"]:
         yield "  nothing came back\n"
+        return
+    earlier = arm["pool_before"]
+    head = ["", "rank", "before", "score", "chunk", *(["pool before"] if earlier else [])]
+    rows = []
+    for page in arm["pages"]:
+        legs = ", ".join(f"{terminal(leg, 40)} {rank}" for leg, rank in page["legs"].items())
+        before = (page["before"] or "-") if arm["has_before"] else "?"
+        row = ["*" if page["relevant"] else "", str(page["rank"]), str(before), f"{page['score']:.4f}"]
+        row.append(terminal(page["chunk"]) + (f" ({legs})" if legs else ""))
+        if earlier:
+            row.append(terminal(earlier[page["rank"] - 1]) if page["rank"] <= len(earlier) else "")
+        rows.append(row)
+        if page["rank"] == k and len(arm["pages"]) > k:
+            rows.append(["", "----", "------", "-----", f"cut at k = {k}", *([""] if earlier else [])])
+    for line in aligned(head, rows, ["left", "right", "right", "right", "left", "left"][: len(head)]):
+        yield f"{line}\n"
 
 
 def _contributions(arm: Mapping[str, Any]) -> Iterator[str]:
@@ -277,5 +341,7 @@ def _legend(value: Mapping[str, Any]) -> Iterator[str]:
             " ?: the baseline has no row of this case." if any(not a["has_before"] for a in arms) else ""
         )
         yield f"before: its rank in what this is compared with. -: not among its pages.{unknown}\n"
+    if any(page["legs"] for arm in arms for page in arm["pages"]):
+        yield "in brackets: the rank in each arm that this one asks.\n"
     if any(page["terms"] for arm in arms for page in (*arm["pages"], *arm["outside"])):
         yield "tf: how often the chunk has the term. df: how many chunks have it; a rare one weighs more.\n"

@@ -379,7 +379,20 @@ def diagnosis(suite: SuiteReport, medium: Medium) -> Section[Cells]:
         head=head,
         align=("left", *["right"] * (len(head) - 1)),
         rows=tuple(rows),
+        notes=tuple(
+            knob
+            for name, knob in _KNOBS.items()
+            if any(found.counts.get(name, 0) for found in measured.values())
+        ),
     )
+
+
+# What to turn first, for each bucket in which a question can end early.
+_KNOBS = {
+    "retrieval": "Of a question at retrieval: turn the page's own words, the chunker or the embedder first, then the pool.",
+    "ranking": "Of a question at ranking: turn the fusion weights, a reranker or the context first.",
+    "generation": "Of a question at generation: turn the prompt or the model first; its evidence was in the context.",
+}
 
 
 def question_moves(suite: SuiteReport, medium: Medium) -> Section[Cells]:

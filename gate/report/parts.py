@@ -96,6 +96,7 @@ class SuiteView(NamedTuple):
     board: Section[Cells] = Section()
     failures: Section[Cells] = Section()
     lost: Section[Moved] = Section()
+    picture: Section[Cells] = Section()
     next_step: str = ""
     won: Section[Moved] = Section()
     misses: Section[Miss] = Section()

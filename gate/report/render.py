@@ -39,6 +39,7 @@ _SHRINK = (
     ("question_moves", 0),
     ("diagnosis", 0),
     ("sure", 0),
+    ("picture", 0),
     ("provenance", 8),
     ("remarks", 3),
     ("added", 3),

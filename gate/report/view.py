@@ -14,6 +14,7 @@ from gate.report.medium import Medium
 from gate.report.moves import added, diagnosis, failures, lost, misses, question_moves, won
 from gate.report.numbers import listed, plural
 from gate.report.parts import RunView, Section, SuiteView
+from gate.report.picture import picture
 from gate.report.provenance import changes, notes, provenance, sure
 from gate.report.titles import of_row
 
@@ -39,6 +40,7 @@ def suite_view(
         board=board(suite, medium),
         failures=failures(suite, medium),
         lost=lost(suite, medium),
+        picture=picture(suite, medium),
         next_step=_next_step(suite, medium),
         won=won(suite, medium),
         misses=misses(suite, medium),

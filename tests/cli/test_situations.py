@@ -1023,3 +1023,15 @@ def test_a_config_that_moves_into_a_folder_takes_no_rule_of_the_base_along(
     assert (code, suite["verdict"]) == (2, "invalid")
     moved = next(f for f in suite["findings"] if f["code"] == "config-moved")
     assert f"../{home}" in moved["text"]
+
+
+def test_a_baseline_outside_the_repository_is_none_that_a_base_has(project: Project) -> None:
+    project.git("checkout", "--quiet", "main")
+    project.edit("gate.toml", "k = 2", 'baseline = "../outside.json"\nk = 2')
+    project.commit("kept elsewhere")
+    project.git("checkout", "--quiet", "-B", "change")
+    break_e101(project)
+    record(project)
+    code, suite = project.report("--base", "main")
+    assert (code, suite["verdict"]) == (2, "invalid")
+    assert "baseline-outside" in codes(suite, "invalid")

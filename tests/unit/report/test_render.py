@@ -134,7 +134,7 @@ def test_it_renders_as_it_should_on_github(name: str) -> None:
     )
     tags = set(re.findall(r"<([a-z0-9]+)", re.sub(r"<!--.*?-->", "", out)))
     assert tags <= {
-        "h3", "h4", "p", "strong", "code", "table", "thead", "tbody", "tr", "th", "td", "br", "sub", "ul", "li", "div",
+        "h3", "h4", "pre", "p", "strong", "code", "table", "thead", "tbody", "tr", "th", "td", "br", "sub", "ul", "li", "div",
         "details", "summary",
     }  # fmt: skip
     assert out.count("<details>") == out.count("</details>")

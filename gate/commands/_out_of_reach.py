@@ -1,11 +1,11 @@
-"""A config that moves into another folder: the base's rules stand in a file that is not looked for there."""
+"""What the base has and git cannot show where it is looked for: its config in another folder, its baseline outside."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-from gate.commands._load import Project
+from gate.commands._load import Project, Suite
 from gate.model.verdict import Finding, Level
 from gate.store import config
 from gate.store.text import is_there, read_text
@@ -30,6 +30,20 @@ def config_moved(project: Project) -> Iterator[Finding]:
                     todo="Leave the file where it is.",
                 )
                 return
+
+
+def baseline_outside(project: Project, suite: Suite) -> Iterator[Finding]:
+    """A baseline that no commit holds: every change would bring the first one."""
+    if project.base is None or suite.base is None:
+        return
+    path = suite.base.settings.baseline
+    if project.base.inside(path) is None:
+        yield Finding(
+            level=Level.INVALID,
+            code="baseline-outside",
+            text=f"the baseline {path} lies outside the repository, so the base's cannot be told from the change's",
+            todo="Keep it inside, and commit it.",
+        )
 
 
 def _configures(path: Path, shown: str) -> bool:
