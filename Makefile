@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test lint format golden schemas lock bench clean
+.PHONY: integrations demo test lint format golden schemas lock bench clean
 
 demo: $(VENV)/.runtime  ## The gate on the Orbit demo, offline
 	@$(BIN)/python -m gate run --config gate.toml --details
@@ -54,5 +54,12 @@ $(VENV)/.bench: requirements/bench.txt $(VENV)/.dev
 	$(PIP) install --require-hashes --no-deps -r requirements/bench.txt
 	@touch $@
 
+$(VENV)-integrations/.done: requirements/integrations.txt
+	$(PYTHON) -m venv $(VENV)-integrations
+	$(VENV)-integrations/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes --only-binary :all: -r requirements/integrations.txt
+	@touch $@
+
+integrations: $(VENV)-integrations/.done  ## The environment in which the recipes are tried
+
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .hypothesis dist
+	rm -rf $(VENV) $(VENV)-integrations .mypy_cache .ruff_cache .hypothesis dist

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from gate.model.comparison import DUST
@@ -31,8 +32,8 @@ class Drift(NamedTuple):
     """A kind of an arm that fell in sum.
 
     `fallen`: the sum of the differences, in cases (above 0). `of`: how many cases of the kind the newest version has.
-    `steps`: the versions that lowered it, oldest first. `lost`: the cases that score lower after one of the steps than
-    before it and never came back.
+    `lost`: the cases that are lower in sum; one that came back is none. `steps`: the versions in which those fell, oldest
+    first.
     """
 
     arm: str
@@ -76,7 +77,7 @@ def drifts(versions: Iterable[Version], settings: SuiteSettings) -> tuple[Drift,
 
 def _steps(series: Sequence[Version], arm: str, kind: str, metric: str) -> Iterator[_Step]:
     """How each case of a kind moved from one version to the next. Under other settings nothing is comparable."""
-    for earlier, later in zip(series, series[1:], strict=False):
+    for earlier, later in pairwise(series):
         old, new = earlier.measurement, later.measurement
         if old.settings != new.settings or arm not in old.arms or arm not in new.arms:
             continue
@@ -103,11 +104,10 @@ def _drift(steps: Sequence[_Step]) -> tuple[float, tuple[Version, ...], tuple[st
         if stand < lowest - DUST:
             lowest, start = stand, first
     since = steps[start:]
-    lowering = tuple(step.version for step in since if step.sum < -DUST)
-    if len(lowering) < SERIES:
-        return None
     total: dict[str, float] = {}
     for step in since:
         for name, difference in step.cases.items():
             total[name] = total.get(name, 0.0) + difference
-    return -lowest, lowering, tuple(sorted(name for name, change in total.items() if change < -DUST))
+    lost = {name for name, change in total.items() if change < -DUST}
+    lowering = tuple(step.version for step in since if any(step.cases.get(name, 0.0) < 0 for name in lost))
+    return (-lowest, lowering, tuple(sorted(lost))) if len(lowering) >= SERIES else None

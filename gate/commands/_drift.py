@@ -73,8 +73,8 @@ def _told(found: Iterable[Drift], suite: str, k: int) -> Iterator[Finding]:
             arm=one.arm,
             kind=one.kind,
             cases=one.lost,
-            text=f"{one.arm}: {plural(len(steps), 'refresh')} since {one.steps[0].date} lowered {one.kind} "
-            f"by {single(one.fallen)} of {plural(one.of, 'case')} in sum, by {of_row(one.metric, k).title} "
-            f"({listed(list(one.lost), _NAMED)}; {listed(steps, _NAMED)})",
+            text=f"{one.arm}: {len(steps)} refreshes since {one.steps[0].date} lowered {one.kind} by "
+            f"{single(one.fallen).removesuffix('.00')} of {plural(one.of, 'case')} in sum ({of_row(one.metric, k).title}: "
+            f"{listed(list(one.lost), _NAMED)}; in {listed(steps, _NAMED)})",
             todo=f"Each was accepted by itself; look at them together with 'gate history {suite}'.",
         )

@@ -11,6 +11,7 @@ from typing import Any
 from gate.commands._again import Again, settle_claims, settle_losses
 from gate.commands._base_tree import BaseTree
 from gate.commands._crosswise import explained
+from gate.commands._drift import drifted
 from gate.commands._gone import gone_findings, page_renames
 from gate.commands._load import Project, Suite, read_absent, typed_policy
 from gate.commands._measure import Measured, Workshop, as_case, build
@@ -103,6 +104,8 @@ def judge(
     findings = [finding for finding in findings if finding.code != "labelled-page-gone"]
     if compares:
         findings += [*config_moved(project), *baseline_outside(project, suite)]
+        if project.base is not None:
+            findings += drifted(project.base, suite.name, run.rules, project.metrics)
     findings += gone_findings(suite, run.brings.pages if run.brings is not None else None)
     findings += [Finding(level=Level.NOTICE, code="cases", text=text) for text in suite.cases.notices]
     findings += [

@@ -42,19 +42,25 @@ if TYPE_CHECKING:
     from gate.model.measurement import Measurement
     from gate.model.metric import Metrics
     from gate.model.settings import SuiteSettings
+    from gate.model.verdict import Finding
 
 TITLE = "Refresh the baseline of"
 REASON_SHOWN = 600
 NAMED = 20
+VERSIONS = 20
+"""How far back the drift of a baseline is looked at; a version takes up to three requests."""
 
 
 class Candidate(NamedTuple):
-    """One suite, ready to be proposed. `files`: what differs from the base's tree; None is a file to remove."""
+    """One suite, ready to be proposed. `files`: what differs from the base's tree; None is a file to remove. `drift`: what
+    it and the refreshes before it lowered in sum.
+    """
 
     suite: str
     change: Change
     target: Target
     files: dict[str, bytes | None]
+    drift: tuple[Finding, ...] = ()
 
 
 def run_propose(environment: Mapping[str, str]) -> int:
@@ -228,7 +234,34 @@ class _Proposal:
         if entries or old is not None:
             wanted[beside] = accepted.dumps(entries).encode() if entries else None
         files = {name: data for name, data in wanted.items() if client.file(target.base_sha, name) != data}
-        return Candidate(target.suite, Change(now, before, path, entries, shape, trunk), target, files)
+        drift = self._drift(now, path, rules.settings.suite[target.suite], trunk, metrics) if files else []
+        change = Change(now, before, path, entries, shape, trunk)
+        return Candidate(target.suite, change, target, files, tuple(drift))
+
+    def _drift(
+        self, now: Measurement, path: str, rules: SuiteSettings, trunk: str, metrics: Metrics
+    ) -> list[Finding]:
+        """What the refreshes of the default branch and this one lowered in sum. It hinders no proposal."""
+        from gate.commands._drift import drift_findings, parsed
+        from gate.drift import SERIES, Version
+
+        series = []
+        try:
+            found = self._client.versions(trunk, path, VERSIONS)
+            for commit, day in found[::-1] if len(found) >= SERIES else ():
+                old = parsed(self._text_at(commit, path), now.suite, metrics)
+                series += [Version(commit, day, old)] if old is not None else []
+        except GitHubError as fault:
+            print(command("notice", f"the baseline's history could not be read ({fault})"), end="")
+            return []
+        return drift_findings(series, now.suite, rules, now)
+
+    def _text_at(self, commit: str, path: str) -> str:
+        """An old version of a file; empty where there is none that can be read."""
+        try:
+            return decode(self._client.file(commit, path) or b"", path)
+        except InputError:
+            return ""
 
     # -- proposing it
 
@@ -287,7 +320,7 @@ class _Proposal:
         from gate.summary import whole_report
 
         marker = render.marker(candidate.suite, "refresh")
-        suite = change_report(candidate.change, metrics)
+        suite = change_report(candidate.change, metrics, findings=candidate.drift)
         top = "\n\n".join(self._intro(candidate, viewer))
         budget = BODY_BUDGET - len(top.encode()) - 10
         table = render.comment(whole_report([suite]), suite, marker=marker, budget=budget)
@@ -314,6 +347,8 @@ class _Proposal:
                 f"**It lowers {count}**, accepted with a reason in {code(accepted.path_beside(change.path))}: "
                 f"{_some(names)}."
             )
+        for finding in candidate.drift:
+            yield f"> [!WARNING]\n> {plain(finding.text)}. {plain(finding.todo)}"
         for arm, one in change.now.arms.items():
             if one.unstable:
                 names = [code(name) for name in one.unstable]

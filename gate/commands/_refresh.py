@@ -24,7 +24,7 @@ from gate.model.settings import SuiteSettings
 from gate.model.verdict import Finding, Level, Verdict
 from gate.noise import moved_questions, unstable_findings, with_unstable
 from gate.situation import Situation
-from gate.store import baselines
+from gate.store import baselines, git
 from gate.summary import Extras, suite_report, whole_report
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ def measure_refresh(inputs: Inputs, folder: Path) -> Report:
     """Measure every selected suite twice and write the files of this job; nothing is written unless all is well."""
     from gate.commands._action import measuring_arguments
     from gate.commands._again import past_caches
+    from gate.commands._drift import drifted
     from gate.commands._lowered import explained_from, would_lower
     from gate.commands._recording import reference_of
     from gate.commands.baseline import measure_whole
@@ -78,7 +79,9 @@ def measure_refresh(inputs: Inputs, folder: Path) -> Report:
         sources = {
             case.id: Source(file=case.source, line=case.line) for case in suite.cases.cases if case.line
         }
-        findings = moved_questions(first.measured[name].now, again.measured[name].now)
+        findings = [*moved_questions(first.measured[name].now, again.measured[name].now)]
+        if (here := git.head(again.project.root)) is not None:
+            findings += drifted(here, name, suite.settings, again.project.metrics, now)
         change = Change(now, before, path, entries, suite.settings)
         reports.append(change_report(change, again.project.metrics, sources, findings))
         fresh[name] = now

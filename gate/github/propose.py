@@ -146,6 +146,11 @@ class Proposer(GitHubClient):
             raise InputError(Problem(path, f"is too large to read ({size} bytes)", "Make it smaller."))
         return data
 
+    def versions(self, commit: str, path: str, limit: int) -> list[tuple[str, str]]:
+        """(commit, day as `YYYY-MM-DD`) of the newest `limit` commits up to `commit` that changed `path`, newest first."""
+        asked = f"/commits?sha={quote(commit)}&path={quote(path, safe='')}&per_page={limit}"
+        return self._call("GET", asked, _versions)
+
     def entry(self, commit: str, path: str) -> tuple[str, str] | None:
         """(mode, sha) of what stands at a path of a commit, None where nothing does. No link is followed."""
         mode, sha = FOLDER, commit
@@ -311,6 +316,10 @@ def _tree(said: Any) -> dict[str, tuple[str, str]]:
     if said["truncated"]:
         raise GitHubError("GitHub does not list a folder of the repository whole, it has too many files")
     return {one["path"]: (one["mode"], one["sha"]) for one in said["tree"]}
+
+
+def _versions(said: Any) -> list[tuple[str, str]]:
+    return [(str(one["sha"]), str(one["commit"]["committer"]["date"])[:10]) for one in said]
 
 
 def _beside(said: Any) -> tuple[int, int, list[tuple[str, str]]]:

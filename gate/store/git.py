@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
@@ -175,18 +176,54 @@ class Version(NamedTuple):
     subject: str
 
 
-def versions(base: Base, path: str, limit: int) -> list[Version]:
+def versions(base: Base, path: str, limit: int, within: int | None = None) -> list[Version]:
     """The newest `limit` commits of the base's first-parent line that changed `path`, newest first.
 
-    The first parents are what the branch itself went through: a merge stands for all that it brought.
+    The first parents are what the branch itself went through: a merge stands for all that it brought. `within`: only
+    the newest so many commits of that line are looked at, changed or not.
     """
     inside = base.inside(path)
     if inside is None:
         return []
+    reached = [base.commit]
+    if within is not None:
+        beyond = _git(
+            base.top, "rev-list", "--first-parent", "--max-count=1", f"--skip={within}", base.commit
+        )
+        reached += [f"^{commit}" for commit in beyond.stdout.decode().split()]
     shape = f"--max-count={limit}", "--first-parent", "--date=short", "--format=%H%x00%cd%x00%s", "-z"
-    done = _git(base.top, "log", *shape, "--diff-merges=first-parent", base.commit, "--", inside)
+    done = _git(base.top, "log", *shape, "--diff-merges=first-parent", *reached, "--", inside)
     fields = done.stdout.decode("utf-8", "replace").split("\0")
     return [Version(*one) for one in zip(fields[0::3], fields[1::3], fields[2::3], strict=False)]
+
+
+def read_versions(base: Base, path: str, commits: Sequence[str], most: int) -> list[str | None]:
+    """The text of `path` at each of the commits, by one process; None where a commit has none that can be read.
+
+    It ends early once `most` bytes are read. Nothing is fetched for it: what a partial clone lacks is not there.
+    """
+    inside = base.inside(path)
+    if inside is None or "\n" in inside:
+        return []
+    here = {"GIT_NO_LAZY_FETCH": "1"}
+    names = [f"{commit}:{inside}\n" for commit in commits]
+    shape = "--batch-check=%(objecttype) %(objectsize)"
+    told = _git(base.top, "cat-file", shape, stdin="".join(names).encode(), more=here, check=False)
+    sizes = [int(line[5:]) if re.fullmatch(rb"blob \d+", line) else None for line in told.stdout.splitlines()]
+    found: list[str | None] = []
+    while len(found) < len(sizes) and sum(size or 0 for size in sizes[: len(found) + 1]) <= most:
+        found.append("")
+    asked = "".join(name for name, size in zip(names[: len(found)], sizes, strict=False) if size is not None)
+    contents = _git(base.top, "cat-file", "--batch", stdin=asked.encode(), more=here, check=False).stdout
+    start = 0
+    for position, size in enumerate(sizes[: len(found)]):
+        if size is None:
+            found[position] = None
+            continue
+        start = contents.index(b"\n", start) + 1
+        found[position] = contents[start : start + size].decode("utf-8", "replace")
+        start += size + 1
+    return found
 
 
 def merge_base(folder: Path, one: str, other: str) -> str | None:

@@ -750,3 +750,105 @@ def test_an_ordinary_run_says_that_the_baseline_lies_below(refresh: Refresh) -> 
     assert refresh.project.gate("baseline").code == 0
     _, suite = refresh.project.report("--base", "main")
     assert "baseline-below" not in {one["code"] for one in suite["findings"]}
+
+
+# -- what several refreshes lowered in sum
+
+
+def lose_more(project: Project) -> None:
+    """q-02 no longer finds its page."""
+    project.edit("docs/errors.md", "E101", "E909")
+    project.edit("docs/errors.md", "WidgetJam", "Jam")
+
+
+def drifted(refresh: Refresh) -> None:
+    """Two refreshes on main, each lowering a case of exact_term, each with its reason."""
+    for edit, reason in ((lose, "it was renamed"), (lose_more, "it was retired")):
+        edit(refresh.project)
+        assert refresh.project.gate("baseline", "--reason", reason).code == 0
+        refresh.push()
+
+
+def drift_of(refresh: Refresh, *arguments: str) -> list[dict[str, Any]]:
+    _, suite = refresh.project.report(*arguments)
+    return [one for one in suite["findings"] if one["code"] == "baseline-drifted"]
+
+
+def test_an_ordinary_run_says_that_refreshes_drifted_down_in_sum(refresh: Refresh) -> None:
+    lose(refresh.project)
+    assert refresh.project.gate("baseline", "--reason", "it was renamed").code == 0
+    refresh.push()
+    assert drift_of(refresh, "--base", "HEAD") == [], "one lowering is no series"
+    lose_more(refresh.project)
+    assert refresh.project.gate("baseline", "--reason", "it was retired").code == 0
+    head = refresh.push()
+    (found,) = drift_of(refresh, "--base", "HEAD")
+    assert found["level"] == "warning"
+    assert (found["arm"], found["kind"], found["cases"]) == ("keyword", "exact_term", ["q-02", "q-04"])
+    assert "2 refreshes since" in found["text"]
+    assert "lowered exact_term by 2 of 3 cases in sum (recall@2: q-02, q-04; in " in found["text"]
+    assert head[:10] in found["text"]
+    assert "gate history docs" in found["todo"]
+    done = refresh.project.gate("run", "--base", "HEAD")
+    assert (done.code, "lowered exact_term by 2 of 3 cases" in done.out) == (0, True)
+    refresh.project.git("checkout", "--quiet", "HEAD~1", "--", "docs/errors.md")
+    assert refresh.project.gate("baseline").code == 0
+    refresh.push()
+    assert drift_of(refresh, "--base", "HEAD") == [], "one of them came back"
+
+
+def test_history_that_is_not_in_the_checkout_is_not_fetched(refresh: Refresh, tmp_path: Path) -> None:
+    drifted(refresh)
+    address = (refresh.project.root / ".git").as_uri()
+    for name, flags in (("shallow", ["--depth", "1"]), ("whole", [])):
+        refresh.project.git("clone", "--quiet", *flags, address, str(tmp_path / name))
+        clone = Project(tmp_path / name, refresh.project.capture)
+        _, suite = clone.report("--base", "HEAD")
+        found = [one for one in suite["findings"] if one["code"] == "baseline-drifted"]
+        assert len(found) == (name == "whole")
+
+
+def test_a_proposal_says_what_the_refreshes_before_it_lowered_too(refresh: Refresh) -> None:
+    lose(refresh.project)
+    assert refresh.project.gate("baseline", "--reason", "it was renamed").code == 0
+    refresh.push()
+    lose_more(refresh.project)
+    refresh.push()
+    refresh.both(reason="it was retired")
+    assert refresh.outcome() == ("unjudged", "0")
+    body = refresh.pulls[0].body or ""
+    assert "\n> [!WARNING]\n> keyword: 2 refreshes since " in body
+    assert (
+        "lowered exact\\_term by 2 of 3 cases in sum" in body or "exact_term by 2 of 3 cases in sum" in body
+    )
+    assert "this one)" in body
+    assert "2 refreshes since" in (refresh.folder / "summary.md").read_text()
+
+
+def test_a_history_that_cannot_be_read_hinders_no_proposal(refresh: Refresh) -> None:
+    drifted(refresh)
+    gain(refresh.project)
+    refresh.push()
+    refresh.measure()
+    refresh.github.fail_next("GET", "/repos/acme/widget/commits", refused(409, "Git Repository is empty."))
+    done = refresh.propose()
+    assert refresh.outcome() == ("unjudged", "0")
+    assert "::notice::the baseline's history could not be read" in done.out
+    assert len(refresh.pulls) == 1
+    assert "in sum" not in (refresh.pulls[0].body or "")
+
+
+def test_old_versions_that_are_no_baseline_are_left_out(refresh: Refresh) -> None:
+    text = refresh.project.read(BASELINE)
+    for broken in ("<<<<<<< ours\n", "\x00\xff"):
+        refresh.project.write(BASELINE, broken)
+        refresh.push()
+    refresh.project.write(BASELINE, text)
+    refresh.push()
+    drifted(refresh)
+    (found,) = drift_of(refresh, "--base", "HEAD")
+    assert found["cases"] == ["q-02", "q-04"]
+    gain(refresh.project)
+    refresh.push()
+    refresh.both()
+    assert "2 refreshes since" in (refresh.pulls[0].body or "")

@@ -20,6 +20,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "gate.harness",
         "gate.diagnosis",
         "gate.compare",
+        "gate.drift",
         "gate.explain",
         "gate.history",
         "gate.judged",
