@@ -56,7 +56,7 @@ $(VENV)/.bench: requirements/bench.txt $(VENV)/.dev
 
 $(VENV)-integrations/.done: requirements/integrations.txt
 	$(PYTHON) -m venv $(VENV)-integrations
-	$(VENV)-integrations/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes --only-binary :all: -r requirements/integrations.txt
+	$(VENV)-integrations/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes --no-deps --only-binary :all: -r requirements/integrations.txt
 	@touch $@
 
 integrations: $(VENV)-integrations/.done  ## The environment in which the recipes are tried

@@ -80,7 +80,8 @@ def test_it_is_counted_from_the_highest_stand() -> None:
     empty = dict.fromkeys(FULL, 0.0)
     found = drifts(series(empty, FULL, {**FULL, "a": 0.5}, {**FULL, "a": 0.5, "b": 0.5}), suite())
     assert [one.fallen for one in found] == [1.0]
-    offset = drifts(series(FULL, {**FULL, "a": 0.0}, {"a": 1.0, "b": 0.0, "c": 0.0, "x": 1.0}), suite())
+    traded = {"a": 1.0, "b": 0.0, "c": 1.0, "x": 1.0}
+    offset = drifts(series(FULL, {**FULL, "a": 0.0}, traded, {**traded, "c": 0.0}), suite())
     assert [(one.fallen, one.lost) for one in offset] == [(2.0, ("b", "c"))]
 
 
