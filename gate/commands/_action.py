@@ -21,6 +21,7 @@ from gate.github.workflow import command, fenced, output
 from gate.model.verdict import Exit, Verdict
 
 if TYPE_CHECKING:
+    from gate.commands._pipeline import Outcome
     from gate.model.report import Report, SuiteReport
 
 REPORT = "report.json"
@@ -193,9 +194,22 @@ def run_measure(environment: Mapping[str, str]) -> int:
     report = with_fork_notice(outcome.report, event_of(environment))
     canonical.write_text(folder / REPORT, reports.dumps(report), REPORT)
     write_candidates(str(folder / REPORT), outcome)
+    _page(folder, outcome)
     _log(report)
     tell(outputs, report, folder)
     return 0
+
+
+def _page(folder: Path, outcome: Outcome) -> None:
+    """The HTML page for the artifact. It shows what was decided and decides nothing: a fault in it is a warning."""
+    from gate.commands._html import write_page
+
+    try:
+        write_page(str(folder / "report.html"), outcome)
+    except Exception as fault:
+        print(
+            command("warning", f"the HTML report could not be made ({type(fault).__name__}: {fault})"), end=""
+        )
 
 
 def with_fork_notice(report: Report, event: Event) -> Report:
