@@ -32,6 +32,7 @@ def test_a_clean_pull_request_passes_with_a_comment(site: Site) -> None:
         "cost-usd": "0",
     }
     assert ran.outputs["report"].endswith("/retrieval-gate/report.json")
+    assert (ran.artifact() / "report.html").read_text(encoding="utf-8").startswith("<!doctype html>")
     assert ran.writes == [f"POST /repos/acme/widget/issues/{number}/comments"]
     assert ran.annotations == []
     assert "### ✅ pass: 6 cases, no kind dropped" in ran.summary
