@@ -190,7 +190,7 @@ def run_measure(environment: Mapping[str, str]) -> int:
             with overrides(outcome.project, outcome.suites) as folders:
                 _keep_templates(folders, folder / TEMPLATES)
     except GateError as fault:
-        return faulty(fault, outputs, folder)
+        return faulty(fault, outputs, folder, "no baseline was made" if inputs.mode is Mode.REFRESH else "")
     report = with_fork_notice(outcome.report, event_of(environment))
     canonical.write_text(folder / REPORT, reports.dumps(report), REPORT)
     write_candidates(str(folder / REPORT), outcome)
@@ -248,8 +248,8 @@ def _keep_templates(folders: Mapping[str, Path], into: Path) -> None:
             target.write_bytes(path.read_bytes())
 
 
-def faulty(fault: GateError, outputs: Outputs, folder: Path) -> int:
-    """Nothing could be measured: say so in the log, the outputs and the comment."""
+def faulty(fault: GateError, outputs: Outputs, folder: Path, title: str = "") -> int:
+    """Nothing could be measured: say so in the log, the outputs and the comment. `title` is what did not come about."""
     from gate.report.escape import plain
 
     verdict = Verdict.NOT_MEASURED if fault.exit_code == int(Exit.NOT_MEASURED) else Verdict.INVALID
@@ -257,8 +257,9 @@ def faulty(fault: GateError, outputs: Outputs, folder: Path) -> int:
         print(command("error", str(problem)), end="")
     lines = "\n".join(f"- {plain(str(problem), 1000)}" for problem in fault.problems[:50])
     more = f"\n- and {len(fault.problems) - 50} more" if len(fault.problems) > 50 else ""
-    title = "nothing was measured" if verdict is Verdict.INVALID else "not measured"
-    body = f"<!-- retrieval-gate verdict={verdict.value} -->\n### ⛔ {verdict.value.replace('_', ' ')}: {title}\n\n{lines}{more}\n"
+    title = title or ("nothing was measured" if verdict is Verdict.INVALID else "")
+    said = ": ".join(filter(None, (verdict.value.replace("_", " "), title)))
+    body = f"<!-- retrieval-gate verdict={verdict.value} -->\n### ⛔ {said}\n\n{lines}{more}\n"
     (folder / "fault.md").write_text(body, encoding="utf-8")
     (folder / "fault.json").write_text(json.dumps({"verdict": verdict.value}), encoding="utf-8")
     outputs.set("verdict", verdict.value)

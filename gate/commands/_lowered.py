@@ -26,8 +26,17 @@ from gate.report.titles import of_row
 
 _SHOWN = 8
 
-Scores = Mapping[str, tuple[float, float]]
-"""metric -> (before, now)"""
+
+class Step(NamedTuple):
+    """One metric of one case before and now, at the cutoff where it is lowest."""
+
+    before: float
+    now: float
+    k: int
+
+
+Scores = Mapping[str, Step]
+"""metric -> its step"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +95,7 @@ def lowered(now: Measurement, reference: Reference, metrics: Metrics) -> Lowered
     renamed = page_changes(now.pages, before.pages, reference.renames).renamed
     names = followed(now.cases, before.cases, renamed)
     over_base = relabelled(over_base, now.cases, names, metrics)
-    found: dict[Pair, dict[str, tuple[float, float]]] = {}
+    found: dict[Pair, dict[str, Step]] = {}
     # The base's own settings are applied as well where stored rankings give that; see gate.situation.
     for meaning in dict.fromkeys((now.settings, before.settings)):
         was, over = _under(before, meaning, metrics), _under(over_base, meaning, metrics)
@@ -94,7 +103,7 @@ def lowered(now: Measurement, reference: Reference, metrics: Metrics) -> Lowered
             continue
         for arm in was.arms.keys() & over.arms.keys():
             if reference.decides(arm):
-                _fallen(arm, was.arms[arm], over.arms[arm], reference.deciding, found)
+                _fallen(arm, was.arms[arm], over.arms[arm], reference.deciding, found, meaning.k)
     return Lowered(
         dict(sorted(found.items())),
         list(_absent(now, reference)),
@@ -108,7 +117,8 @@ def _fallen(
     before: ArmMeasurement,
     now: ArmMeasurement,
     metrics: Sequence[str],
-    found: dict[Pair, dict[str, tuple[float, float]]],
+    found: dict[Pair, dict[str, Step]],
+    k: int,
 ) -> None:
     """Add the cases that fell to `found`; under several settings the lowest score stays."""
     for case, row in before.rows.items():
@@ -119,8 +129,8 @@ def _fallen(
             if was is None or score is None or score - was >= -DUST:
                 continue
             known = found.setdefault((arm, case), {}).get(metric)
-            if known is None or score < known[1]:
-                found[arm, case][metric] = (was, score)
+            if known is None or score < known.now:
+                found[arm, case][metric] = Step(was, score, k)
 
 
 def _over_base(
@@ -217,7 +227,7 @@ def explained(
                 reason=why,
                 case_sha256=before.cases[case].sha256,
                 baseline_sha256=digest,
-                down_to={metric: now for metric, (_, now) in scores.items()},
+                down_to={metric: step.now for metric, step in scores.items()},
             )
         )
     for absent in found.absent:
@@ -246,16 +256,17 @@ def explained_from(
 def _covered(entry: Entry, scores: Scores) -> bool:
     """Whether an entry written earlier already accepts scores as low as these."""
     return not entry.down_to or all(
-        metric in entry.down_to and now >= entry.down_to[metric] - DUST for metric, (_, now) in scores.items()
+        metric in entry.down_to and step.now >= entry.down_to[metric] - DUST
+        for metric, step in scores.items()
     )
 
 
-def would_lower(shown: str, found: Lowered, k: int, todo: str) -> Problem:
+def would_lower(shown: str, found: Lowered, todo: str) -> Problem:
     """What a new baseline would hold lower although nobody said why, each with its scores before and now."""
     n = len(found.cases)
     said = []
     if n:
-        named = listed([told(lost, scores, k) for lost, scores in found.cases.items()], _SHOWN)
+        named = listed([told(lost, scores) for lost, scores in found.cases.items()], _SHOWN)
         said.append(f"{n} case{'s' if n > 1 else ''} would be lowered: {named}")
     if found.absent:
         gone = listed([absent.said for absent in found.absent], _SHOWN)
@@ -263,8 +274,11 @@ def would_lower(shown: str, found: Lowered, k: int, todo: str) -> Problem:
     return Problem(shown, "; ".join(said), todo)
 
 
-def told(lost: Pair, scores: Scores, k: int) -> str:
+def told(lost: Pair, scores: Scores) -> str:
     """`q-04 (keyword: recall@5 1.00 -> 0.50)`."""
     arm, case = lost
-    steps = ", ".join(f"{of_row(metric, k).title} {arrow(*pair(*step))}" for metric, step in scores.items())
+    steps = ", ".join(
+        f"{of_row(metric, step.k).title} {arrow(*pair(step.before, step.now))}"
+        for metric, step in scores.items()
+    )
     return f"{case} ({arm}: {steps})"

@@ -229,7 +229,7 @@ class _Proposal:
             now, before, valid, self._reason, rules.settings.suite[target.suite], metrics
         )
         if unexplained:
-            raise InputError(would_lower(path, unexplained, now.settings.k, _GIVE))
+            raise InputError(would_lower(path, unexplained, _GIVE))
         wanted: dict[str, bytes | None] = {path: baselines.dumps(now).encode()}
         if entries or old is not None:
             wanted[beside] = accepted.dumps(entries).encode() if entries else None

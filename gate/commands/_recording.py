@@ -127,7 +127,7 @@ def prepare(
     entries, unexplained = explained(found, before, held.entries, reason)
     if unexplained:
         todo = f'Say why: gate baseline {name} --reason "..."'
-        write.problems.append(would_lower(shown, unexplained, now.settings.k, todo))
+        write.problems.append(would_lower(shown, unexplained, todo))
     if write.problems:
         return write
     # With --base it is known what a run will be held against: this baseline, or the base's.

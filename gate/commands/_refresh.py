@@ -75,7 +75,7 @@ def measure_refresh(inputs: Inputs, folder: Path) -> Report:
         )
         if unexplained:
             todo = "Give the reason with the input 'reason', in one line."
-            problems.append(would_lower(path, unexplained, now.settings.k, todo))
+            problems.append(would_lower(path, unexplained, todo))
         sources = {
             case.id: Source(file=case.source, line=case.line) for case in suite.cases.cases if case.line
         }

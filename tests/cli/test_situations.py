@@ -920,8 +920,9 @@ def test_a_loss_that_is_accepted_in_advance_is_seen(project: Project) -> None:
 
 def test_a_loss_under_the_base_s_own_k_is_accepted_with_a_reason(project: Project) -> None:
     break_e101(project)
+    project.edit("docs/errors.md", "It means", f"WidgetJam{' and so on' * 20}: it means")
     project.edit("gate.toml", "k = 2", "k = 7")
-    assert "q-02 (keyword" in project.gate("baseline").err
+    assert "q-02 (keyword: recall@2 1.00 -> 0.00)" in project.gate("baseline").err
     record(project, "--reason", "E101 was retired")
     code, suite = project.report("--base", "main")
     assert (code, suite["verdict"]) == (0, "pass"), suite["findings"]
