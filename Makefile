@@ -32,6 +32,7 @@ schemas: $(VENV)/.runtime  ## Write docs/schemas anew
 bench: $(VENV)/.bench  ## Speed, side by side with named peers
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/keyword_arm.py
+	$(BIN)/python benchmarks/report_page.py
 	$(BIN)/python benchmarks/dense.py
 	$(BIN)/python benchmarks/judged_collections.py
 

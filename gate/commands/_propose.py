@@ -84,7 +84,7 @@ def run_propose(environment: Mapping[str, str]) -> int:
         append_summary(
             environment.get("GITHUB_STEP_SUMMARY"), f"### ⛔ not every baseline was proposed\n\n{lines}"
         )
-        return faulty(fault, outputs, folder)
+        return faulty(fault, outputs, folder, "not every baseline was proposed")
     outputs.set("verdict", Verdict.UNJUDGED.value)
     outputs.set("exit-code", str(int(Exit.PASS)))
     return 0
