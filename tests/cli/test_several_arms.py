@@ -100,7 +100,7 @@ def test_changed_settings_of_an_arm_are_shown(project: Project, site: Site) -> N
     add_vector(project, site)
     recorded(project)
     project.edit("gate.toml", 'model = "words"', 'model = "words-2"')
-    done = project.gate("run")
+    done = project.gate("run", "--details")
     assert "settings of vector: embedder: " in done.out
     assert "words-2" in done.out
 
