@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -92,6 +93,8 @@ def _serve(session: Session, port: int) -> None:
         raise InputError(
             Problem(f"--port {port}", f"cannot be used ({fault.strerror})", "Choose another.")
         ) from fault
+    # Whoever started us in the background can only ask us to terminate: that is an end like Ctrl-C.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     _output.emit(f"open {server.address}\nevery judgement is saved at once; end with Ctrl-C\n")
     try:
         server.serve()

@@ -119,9 +119,12 @@ class _Handler(BaseHTTPRequestHandler):
         if action is None:
             return
         seen = action.pop("seen", None)
+        if "undo" not in action and (isinstance(seen, bool) or not isinstance(seen, int)):
+            self._json(400, {"error": "seen is missing: the revision of the query that was looked at"})
+            return
         with self.app.lock:
             try:
-                self.app.session.act(action, seen if isinstance(seen, int) else None)
+                self.app.session.act(action, seen)
             except WrongActionError as fault:
                 self._json(400, {"error": str(fault)})
                 return

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gate.labelling.journal import Journal
-from gate.labelling.judgements import KINDS, Judged, last_action
+from gate.labelling.judgements import KINDS, Judged, WrongActionError, last_action
 from gate.labelling.render import best_chunk, rendered
 from gate.model.page import Chunk, Corpus
 from gate.model.pool import Pool, PoolQuery
@@ -76,7 +76,9 @@ class Session:
         }
 
     def act(self, action: Mapping[str, Any], seen: int | None) -> None:
-        """As `Journal.act`."""
+        """As `Journal.act`; a kind that no case has yet is a typo more often than a new one, and is refused."""
+        if "kind" in action and action["kind"] not in self.kinds:
+            raise WrongActionError(f"no such kind; there are {', '.join(self.kinds)}")
         self._journal.act(action, seen)
 
     def page(self, query: str, name: str, renderer: Any) -> dict[str, Any]:

@@ -257,18 +257,26 @@ def test_only_who_was_let_in(served: Served) -> None:
         assert served.ask("GET", path, Cookie=held, Host="evil.example")[0] == 403
     assert served.ask("GET", "/?token=wrong")[0] == 403
     kind = {"Content_Type": "application/json"}
-    action = {"query": "q-001", "kind": "semantic"}
+    action = {"query": "q-001", "kind": "semantic", "seen": 0}
     for origin in (None, "http://evil.example", f"http://localhost:{served.port}", "null"):
         given = {} if origin is None else {"Origin": origin}
         assert served.ask("POST", "/judge", action, Cookie=held, **kind, **given)[0] == 403, origin
     good = {"Cookie": held, "Origin": f"http://{host}"}
     assert served.ask("POST", "/judge", action, Content_Type="text/plain", **good)[0] == 403
-    assert served.ask("POST", "/judge", {"query": "q-001", "kind": 5}, **kind, **good)[0] == 400
     assert (
-        served.ask("POST", "/judge", {"query": "q-001", "page": "install", "grade": 7}, **kind, **good)[0]
+        served.ask("POST", "/judge", {"query": "q-001", "kind": "bogus", "seen": 0}, **kind, **good)[0] == 400
+    )
+    assert (
+        served.ask(
+            "POST", "/judge", {"query": "q-001", "page": "install", "grade": 7, "seen": 0}, **kind, **good
+        )[0]
         == 400
     )
     assert served.ask("POST", "/judge", [1], **kind, **good)[0] == 400
+    assert served.ask("POST", "/judge", {"query": "q-001", "kind": "semantic"}, **kind, **good)[0] == 400, (
+        "unseen"
+    )
+    assert served.ask("POST", "/judge", {**action, "seen": 7}, **kind, **good)[0] == 409
     assert served.ask("POST", "/judge", {"note": "x" * 200_000}, **kind, **good)[0] == 413
     status, headers, _ = served.ask("POST", "/judge", action, **kind, **good)
     assert status == 200
