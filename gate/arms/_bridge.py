@@ -17,13 +17,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
+from gate.arms._conversation import Conversation
 from gate.arms._process import NEVER, Process, ProcessError, environment, quiet
 from gate.model.frozen import Frozen
 from gate.model.settings import Text
 
 PROTOCOL = 1
 FILE = Path(__file__).with_name("_bridge_python.py")
-RESTARTS = 3
 _TARGET = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*:[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -90,14 +90,13 @@ class Bridge:
         self._runtime = runtime
         self._root = root
         self._secret = secret
-        self._process: Process | None = None
-        self._asked = 0
-        self._starts = 0
-        self._last_fault = ""
+        self._talk = Conversation(self._start, runtime.timeout_seconds)
 
     def start(self) -> None:
         """Start the interpreter and load the target; the handshake says that both worked."""
-        self._starts += 1
+        self._talk.open()
+
+    def _start(self) -> Process:
         runtime = self._runtime
         interpreter = find_interpreter(runtime.python, os.environ, self._root)
         handed = {name: value for name in runtime.env if (value := self._secret(name, "")) is not None}
@@ -128,64 +127,18 @@ class Bridge:
         except BaseException:
             process.kill()
             raise
-        self._process = process
+        return process
 
     def ask(self, message: Mapping[str, Any], check: Callable[[Mapping[str, Any]], str]) -> dict[str, Any]:
-        """The answer to one message. `check` says what is wrong with its form, or nothing.
-
-        UserCodeError where the code raised; TimeoutError and ProcessError where the process was lost, which the next
-        call starts again, three times at most.
-        """
-        process = self._running()
-        self._asked += 1
-        deadline = time.monotonic() + self._runtime.timeout_seconds
-        try:
-            process.send({"id": self._asked, **message}, deadline)
-            answer = process.receive(deadline)
-            if answer.get("id") != self._asked:
-                raise process.broken("it answered a query that was not asked")
-            if "error" not in answer and (wrong := check(answer)):
-                raise process.broken(wrong)
-        except TimeoutError:
-            process.kill()
-            what = f"no answer within {self._runtime.timeout_seconds:g} s"
-            raise self._lost(TimeoutError(f"{what}{process.tail()}"), what) from None
-        except ProcessError as fault:
-            process.kill()
-            raise self._lost(fault, str(fault)) from None
-        except BaseException:  # an interrupt: what it was about to answer belongs to no later query
-            self._process = None
-            process.kill()
-            raise
+        """As `Conversation.ask`; UserCodeError where the code raised."""
+        answer, process = self._talk.ask(message, lambda one: "" if "error" in one else check(one))
         if "error" in answer:
             raise UserCodeError(process.quoted(str(answer["error"])))
         return answer
 
-    def _lost(self, fault: Exception, what: str) -> Exception:
-        self._process = None
-        self._last_fault = what
-        return fault
-
-    def _running(self) -> Process:
-        """The process, started again where the last query ended it."""
-        if self._process is None:
-            if self._starts > RESTARTS:
-                raise ProcessError(
-                    f"not asked: started again {RESTARTS} times, and failed each time (last: {self._last_fault})"
-                )
-            try:
-                self.start()
-            except Exception as fault:
-                self._last_fault = str(fault)
-                raise
-        assert self._process is not None
-        return self._process
-
     def close(self) -> None:
         """End the process."""
-        process, self._process = self._process, None
-        if process is not None:
-            process.close()
+        self._talk.close()
 
 
 def find_interpreter(configured: str | None, ours: Mapping[str, str], root: Path) -> str:

@@ -17,13 +17,15 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from pydantic import Field
 
 from gate.arms._answers import AnswerError, Pages, from_json
-from gate.arms._bridge import RESTARTS, Seconds, Variable, find_program
+from gate.arms._bridge import Seconds, Variable, find_program
+from gate.arms._conversation import Conversation
 from gate.arms._process import Process, ProcessError, environment, quiet
 from gate.model.ranking import Hit, Materials
 from gate.model.settings import ArmSettings, Text
@@ -65,10 +67,7 @@ class CommandArm:
         self._root = root
         self._secret = materials.secret
         self._pages = Pages(materials, root)
-        self._process: Process | None = None
-        self._asked = 0
-        self._starts = 0
-        self._last_fault = ""
+        self._talk = Conversation(self._start, settings.timeout_seconds)
 
     @property
     def unknown(self) -> Counter[str]:
@@ -77,7 +76,9 @@ class CommandArm:
 
     def start(self) -> None:
         """Start the program and wait for its greeting."""
-        self._starts += 1
+        self._talk.open()
+
+    def _start(self) -> Process:
         settings = self._settings
         name = settings.command[0]
         program = find_program(name, self._root, os.environ)
@@ -106,58 +107,21 @@ class CommandArm:
         except BaseException:
             process.kill()
             raise
-        self._process = process
+        return process
 
     def search(self, query: str, pool: int) -> Sequence[Hit]:
-        process = self._running()
-        self._asked += 1
-        deadline = time.monotonic() + self._settings.timeout_seconds
-        try:
-            process.send({"id": self._asked, "query": query, "pool": pool}, deadline)
-            answer = process.receive(deadline)
-            if answer.get("id") != self._asked:
-                raise process.broken("it answered a query that was not asked")
-            if "hits" not in answer and "error" not in answer:
-                raise process.broken("its answer has neither 'hits' nor 'error'")
-        except TimeoutError:
-            what = f"no answer within {self._settings.timeout_seconds:g} s"
-            self._lose(process, what)
-            raise TimeoutError(f"{what}{process.tail()}") from None
-        except ProcessError as fault:
-            self._lose(process, str(fault))
-            raise
-        except BaseException:  # an interrupt: what it was about to answer belongs to no later query
-            self._lose(process, "interrupted")
-            raise
+        answer, process = self._talk.ask({"query": query, "pool": pool}, _form)
         if answer.get("error") is not None:
             raise CommandError(process.quoted(str(answer["error"])))
         try:
-            return self._pages.hits(from_json(answer["hits"], pool))
+            return self._pages.hits(from_json(answer.get("hits"), pool))
         except AnswerError as fault:
             raise CommandError(process.quoted(str(fault))) from None
 
-    def _lose(self, process: Process, what: str) -> None:
-        process.kill()
-        self._process = None
-        self._last_fault = what
-
-    def _running(self) -> Process:
-        """The process, started again where the last query ended it."""
-        if self._process is None:
-            if self._starts > RESTARTS:
-                raise ProcessError(
-                    f"not asked: started again {RESTARTS} times, and failed each time (last: {self._last_fault})"
-                )
-            try:
-                self.start()
-            except Exception as fault:
-                self._last_fault = str(fault)
-                raise
-        assert self._process is not None
-        return self._process
-
     def close(self) -> None:
         """Close its input, wait a little, then end it."""
-        process, self._process = self._process, None
-        if process is not None:
-            process.close()
+        self._talk.close()
+
+
+def _form(answer: Mapping[str, Any]) -> str:
+    return "" if "hits" in answer or "error" in answer else "its answer has neither 'hits' nor 'error'"

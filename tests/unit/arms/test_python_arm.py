@@ -205,7 +205,7 @@ def test_what_does_not_fails_that_case_alone(made: Workshop, expression: str, me
     assert message in said
     assert "\n" not in said
     assert [hit.doc_id for hit in arm.search("good", 5)] == ["errors"]
-    assert arm._bridge._starts == 1
+    assert arm._bridge._talk.starts == 1
 
 
 # --- Functions and classes ----------------------------------------------------------------------------------------
