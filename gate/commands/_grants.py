@@ -22,11 +22,24 @@ def grants(base: SuiteSettings | None, root: Path, *, against_base: bool) -> Gra
 
     `base`: the suite as the base has it, None where it has none; then only the inputs grant anything.
     """
-    if not against_base:
+    if not against_base and not _of_somebody_else(os.environ):
         return EVERYTHING
     told = (*_of_base(base, root), *_of_generate(base)) if base is not None else ()
     sent = {Grant(name, origin(url)) for name, url in told}
     return Grants(frozenset(sent | set(_of_inputs(os.environ, sent))))
+
+
+# What these run is a commit of the repository's own branches.
+_OWN_EVENTS = frozenset(
+    {"push", "schedule", "workflow_dispatch", "repository_dispatch", "merge_group", "release"}
+)
+
+
+def _of_somebody_else(environ: Mapping[str, str]) -> bool:
+    """Whether the tree is, or may be, a change that nobody has merged, although no base was named."""
+    if environ.get("GITHUB_ACTIONS") != "true":
+        return False
+    return environ.get("GITHUB_EVENT_NAME") not in _OWN_EVENTS or bool(environ.get("INPUT_PULL_REQUEST"))
 
 
 def _of_base(base: SuiteSettings, root: Path) -> Iterator[tuple[str, str]]:

@@ -152,3 +152,31 @@ def test_user_code_is_handed_what_the_base_hands_it(
     monkeypatch.setenv("GATE_HEADER_ENV", "MY_OTHER")
     _, suite = project.report("--base", "main")
     assert suite["arms"]["mine"]["cases"][0]["ranked"] == ["value-of-index", "value-of-other"]
+
+
+@pytest.mark.parametrize(
+    ("environment", "sent"),
+    [
+        ({}, True),
+        ({"GITHUB_ACTIONS": "true", "GITHUB_EVENT_NAME": "push"}, True),
+        ({"GITHUB_ACTIONS": "true", "GITHUB_EVENT_NAME": "pull_request_review"}, False),
+        ({"GITHUB_ACTIONS": "true"}, False),
+        (
+            {"GITHUB_ACTIONS": "true", "GITHUB_EVENT_NAME": "workflow_dispatch", "INPUT_PULL_REQUEST": "7"},
+            False,
+        ),
+    ],
+)
+def test_without_a_base_only_the_repositorys_own_commits_are_trusted(
+    guarded: Project,
+    sites: tuple[Site, Site],
+    monkeypatch: pytest.MonkeyPatch,
+    environment: dict[str, str],
+    sent: bool,
+) -> None:
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("GITHUB_WORKSPACE", str(guarded.root))
+    seen(sites[0])
+    guarded.report("--no-baseline")
+    assert bool(seen(sites[0])) == sent
