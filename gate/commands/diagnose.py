@@ -69,7 +69,14 @@ def run(args: argparse.Namespace) -> int:
             )
         )
     value = {
-        name: _suite(one, outcome.measured[name].unanswerable, args.context) for name, one in measured.items()
+        name: {
+            **_suite(one, outcome.measured[name].unanswerable, args.context),
+            "traces": {
+                arm: {question: trace.model_dump(mode="json") for question, trace in traces.items()}
+                for arm, traces in outcome.measured[name].traces.items()
+            },
+        }
+        for name, one in measured.items()
     }
     if args.json:
         text = canonical.dumps({"suites": value}, sort=False)
@@ -136,12 +143,36 @@ def _lines(value: Mapping[str, Any]) -> Iterator[str]:
                 yield f"    {terminal(question)} partial ({terminal(at)})\n"
             for question, reason in arm["failed"].items():
                 yield f"    {terminal(question)} not measured: {terminal(reason)}\n"
+            yield from _answers(one["traces"].get(name, {}))
             if one["other_context"] is not None:
                 yield f"  {name} at context {one['other_context']}: {_counted(arm['other_counts'])}\n"
                 for question, (before, after) in arm["moved"].items():
                     yield f"    {terminal(question)} {before} -> {after}\n"
                 if not arm["moved"]:
                     yield "    no question moves\n"
+
+
+def _answers(traces: Mapping[str, Any]) -> Iterator[str]:
+    """What the model took, and which citations do not hold."""
+    from gate.model.answer import Answer
+    from gate.report.escape import terminal
+
+    if not traces:
+        return
+    asked = [trace for trace in traces.values() if not trace["cached"]]
+    costs = [trace["cost_usd"] for trace in asked]
+    cost = "cost unknown" if None in costs else f"{sum(costs):.6g} USD"
+    tokens = sum(trace["tokens_in"] + trace["tokens_out"] for trace in asked)
+    seconds = sum(trace["seconds"] for trace in asked)
+    yield (
+        f"    answered {len(traces)} questions, {len(traces) - len(asked)} from the cache: {tokens} tokens, {cost}, "
+        f"{seconds:.1f} s\n"
+    )
+    for question, trace in traces.items():
+        for wrong in (
+            Answer.model_validate(trace["answer"], strict=False).unsupported if trace["answer"] else ()
+        ):
+            yield f"    {terminal(question)} {terminal(wrong)}\n"
 
 
 def _counted(counts: Mapping[str, int]) -> str:

@@ -108,7 +108,9 @@ def test_what_does_not_cite_the_gold_is_generation(generating: Any, model: Model
     assert buckets(suite)["qa-1"] == "generation"
 
 
-def test_citations_outside_the_context_and_wrong_quotes_are_flagged(generating: Any, model: Model) -> None:
+def test_citations_outside_the_context_and_wrong_quotes_are_flagged(
+    project: Project, generating: Any, model: Model
+) -> None:
     model.rule = lambda question, passages: {
         "answered": True,
         "answer": "x",
@@ -119,6 +121,14 @@ def test_citations_outside_the_context_and_wrong_quotes_are_flagged(generating: 
         ],
     }
     _, suite, _ = generating()
+    done = project.gate("diagnose", "--generate")
+    assert "qa-1 quotes errors#" in done.out
+    assert "qa-1 cites secret#1, which was not in the context" in done.out
+    assert "answered 2 questions, 2 from the cache: 0 tokens, 0 USD" in done.out
+    traces = json.loads(project.gate("diagnose", "--generate", "--json", "-").out)["suites"]["docs"]["traces"]
+    trace = traces["keyword"]["qa-1"]
+    assert trace["context"] == trace["pool"][:3]
+    assert trace["cached"]
     found = suite["arms"]["keyword"]["diagnosis"]["answers"]["qa-1"]["citations"]
     assert [one["found"] for one in found] == ["absent", "none", "folded"]
     assert [one["page"] for one in found] == ["errors", None, "errors"]
