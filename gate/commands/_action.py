@@ -9,7 +9,8 @@ import argparse
 import json
 import os
 import secrets
-from collections.abc import Mapping
+import shutil
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 REPORT = "report.json"
 TEMPLATES = "templates"
+LIST_BYTES = 50_000
 
 
 class Outputs:
@@ -181,6 +183,9 @@ def run_measure(environment: Mapping[str, str]) -> int:
     from gate.store import canonical, reports
 
     outputs, inputs, folder = Outputs(environment), read_inputs(environment), folder_of(environment)
+    # A job may use the action twice: what the first use left is no report of the second.
+    shutil.rmtree(folder)
+    folder.mkdir()
     os.chdir(inputs.working_directory)
     try:
         with _deadline(inputs.timeout_minutes):
@@ -197,7 +202,15 @@ def run_measure(environment: Mapping[str, str]) -> int:
     _page(folder, outcome)
     _log(report)
     tell(outputs, report, folder)
+    outputs.set("approval-needed", "true" if needs_approval(report) else "false")
     return 0
+
+
+def needs_approval(report: Report) -> bool:
+    """Whether an approving review would lift a regression of this report."""
+    from gate.situation import APPROVAL_NEEDED
+
+    return any(finding.code == APPROVAL_NEEDED for suite in report.suites for finding in suite.findings)
 
 
 def _page(folder: Path, outcome: Outcome) -> None:
@@ -250,22 +263,35 @@ def _keep_templates(folders: Mapping[str, Path], into: Path) -> None:
 
 def faulty(fault: GateError, outputs: Outputs, folder: Path, title: str = "") -> int:
     """Nothing could be measured: say so in the log, the outputs and the comment. `title` is what did not come about."""
-    from gate.report.escape import plain
-
     verdict = Verdict.NOT_MEASURED if fault.exit_code == int(Exit.NOT_MEASURED) else Verdict.INVALID
     for problem in fault.problems[:10]:
         print(command("error", str(problem)), end="")
-    lines = "\n".join(f"- {plain(str(problem), 1000)}" for problem in fault.problems[:50])
-    more = f"\n- and {len(fault.problems) - 50} more" if len(fault.problems) > 50 else ""
+    lines = problem_list(fault.problems)
     title = title or ("nothing was measured" if verdict is Verdict.INVALID else "")
     said = ": ".join(filter(None, (verdict.value.replace("_", " "), title)))
-    body = f"<!-- retrieval-gate verdict={verdict.value} -->\n### ⛔ {said}\n\n{lines}{more}\n"
+    body = f"<!-- retrieval-gate verdict={verdict.value} -->\n### ⛔ {said}\n\n{lines}\n"
     (folder / "fault.md").write_text(body, encoding="utf-8")
     (folder / "fault.json").write_text(json.dumps({"verdict": verdict.value}), encoding="utf-8")
     outputs.set("verdict", verdict.value)
     outputs.set("exit-code", str(fault.exit_code))
     outputs.set("regressed", "[]")
     return 0
+
+
+def problem_list(problems: Sequence[Problem], most: int = 50) -> str:
+    """The problems as a list in Markdown that fits into a comment, however much escaping makes of them."""
+    from gate.report.escape import plain
+
+    lines: list[str] = []
+    room = LIST_BYTES
+    for problem in problems[:most]:
+        line = f"- {plain(str(problem), 1000)}"
+        room -= len(line.encode()) + 1
+        if room < 0:
+            break
+        lines.append(line)
+    left = len(problems) - len(lines)
+    return "\n".join([*lines, *([f"- and {left} more"] if left else [])])
 
 
 class _deadline:  # noqa: N801 - reads as a verb at its use

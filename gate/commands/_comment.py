@@ -1,14 +1,18 @@
-"""The comment step: the only one with a token in a pull request's own run. What fails here is a warning."""
+"""The comment step: the only one with a token in a pull request's own run. What fails here is a warning.
+
+It also runs where nothing may be posted (a fork, a merge queue, `comment: never`) and a policy waits for a review.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from gate.commands._action import REPORT, TEMPLATES, Outputs, event_of, folder_of, tell
+from gate.commands._action import REPORT, TEMPLATES, Outputs, event_of, folder_of, needs_approval, tell
 from gate.errors import GateError
 from gate.github.client import GitHubClient, GitHubError
 from gate.github.comment import Stamp, ours
@@ -16,6 +20,7 @@ from gate.github.inputs import Inputs, read_inputs
 from gate.github.post import Posted, Wanted, approved, clear, post
 from gate.github.workflow import command, mask
 from gate.model.verdict import Level, Verdict, decide, worst
+from gate.report.escape import terminal
 
 if TYPE_CHECKING:
     from gate.github.event import Event
@@ -23,6 +28,8 @@ if TYPE_CHECKING:
 
 RESOLVED = "**Resolved: the regression that stood here is gone.**"
 """The line of templates/_head.md.j2. Text of a pull request never is a whole line in bold."""
+
+_PART = re.compile(r"^(?=<!-- retrieval-gate suite=)", re.MULTILINE)
 
 EVERY_SUITE = "*"
 """The suite in the stamp of a comment about all of them: a combined one, or one that says why nothing was measured."""
@@ -33,12 +40,14 @@ def run_comment(environment: Mapping[str, str]) -> int:
     token = environment.get("GATE_TOKEN", "")
     sys.stdout.write(mask(token))
     outputs, inputs, event = Outputs(environment), read_inputs(environment), event_of(environment)
-    if event.pull is None:
+    if event.pull is None and event.queued is None:
         return 0
+    comments = event.pull is not None and environment.get("GATE_COMMENTS") != "false"
     client = GitHubClient(token, event.repository, event.api_url)
     folder = folder_of(environment)
     try:
-        posted = _post(client, outputs, inputs, event, folder)
+        report = _decided(client, outputs, event, folder)
+        posted = _post(client, report, inputs, event, folder) if comments else []
     except Exception as fault:  # whatever GitHub answers, or a template makes of it: the verdict stands
         said = (
             str(fault) if isinstance(fault, (GitHubError, GateError)) else f"{type(fault).__name__}: {fault}"
@@ -54,14 +63,28 @@ def run_comment(environment: Mapping[str, str]) -> int:
     return 0
 
 
-def _post(client: GitHubClient, outputs: Outputs, inputs: Inputs, event: Event, folder: Path) -> list[Posted]:
-    assert event.pull is not None
+def _decided(client: GitHubClient, outputs: Outputs, event: Event, folder: Path) -> Report | None:
+    """The report of the measuring step, after the reviews that it may wait for; None where nothing was measured.
+
+    What an approval changes is written down again, so that summary and artifact say what the check says.
+    """
+    from gate.store import canonical, reports
+
     report = read_report(folder)
+    if report is None or not needs_approval(report):
+        return report
+    report = _with_reviews(client, report, event)
+    canonical.write_text(folder / REPORT, reports.dumps(report), REPORT)
+    tell(outputs, report, folder)
+    return report
+
+
+def _post(
+    client: GitHubClient, report: Report | None, inputs: Inputs, event: Event, folder: Path
+) -> list[Posted]:
+    assert event.pull is not None
     if report is None:
         return post_fault(client, folder, inputs, event)
-    if needs_approval(report):
-        report = _with_reviews(client, report, event)
-        tell(outputs, report, folder)
     return post_report(client, report, inputs, event, event.pull.number, folder / TEMPLATES)
 
 
@@ -74,19 +97,17 @@ def read_report(folder: Path) -> Report | None:
     return reports.parse(read_text(path, REPORT), REPORT) if path.exists() else None
 
 
-def needs_approval(report: Report) -> bool:
-    from gate.situation import APPROVAL_NEEDED
-
-    return any(finding.code == APPROVAL_NEEDED for suite in report.suites for finding in suite.findings)
-
-
 def _with_reviews(client: GitHubClient, report: Report, event: Event) -> Report:
     """The report without the findings that an approving review lifts; unchanged where reviews cannot be read."""
     from gate.situation import APPROVAL_NEEDED
 
-    assert event.pull is not None
     try:
-        if not approved(client, event.pull.number, event.pull.head_sha):
+        if event.pull is not None:
+            number, head = event.pull.number, event.pull.head_sha
+        else:  # a merge queue's entry, which GitHub throws out when the head moves on
+            assert event.queued is not None
+            number, head = event.queued, client.pull(event.queued).head_sha
+        if not approved(client, number, head):
             return report
     except GitHubError as fault:
         print(command("warning", f"the reviews could not be read, so nothing is approved ({fault})"), end="")
@@ -173,29 +194,50 @@ class _body:  # noqa: N801 - called once the comment that is there has been read
     def __call__(self, old: str | None) -> str:
         from gate.report import render
 
-        previous = render.verdict_of(old) if old is not None else None
-        if old is not None and RESOLVED in old.splitlines():
-            # It stays resolved: the next push that changes nothing would otherwise rewrite the comment.
-            previous = Verdict.REGRESSION
         budget = (render.BUDGET - len(self._heading.encode()) - 200) // len(self._suites)
         parts = []
         for position, suite in enumerate(self._suites):
-            folder = self._templates / suite.suite if self._templates is not None else None
-            parts.append(
-                render.comment(
-                    self._report,
-                    suite,
-                    marker=self._marker if position == 0 else None,
-                    overrides=folder if folder is not None and folder.is_dir() else None,
-                    budget=budget,
-                    previous=previous,
-                )
-            )
+            more = {
+                "marker": self._marker if position == 0 else None,
+                "budget": budget,
+                "previous": _previous(old, suite.suite, position),
+            }
+            parts.append(self._rendered(suite, more))
         text = "\n".join(parts)
         if not self._heading:
             return text
         marker, _, rest = text.partition("\n")
         return f"{marker}\n{self._heading}\n\n{rest}"
+
+    def _rendered(self, suite: SuiteReport, more: dict[str, Any]) -> str:
+        """Under the repository's templates; where one of them is broken under the built-in ones, with a warning."""
+        from gate.report import render
+
+        folder = self._templates / suite.suite if self._templates is not None else None
+        if folder is not None and folder.is_dir():
+            try:
+                return render.comment(self._report, suite, overrides=folder, **more)
+            except GateError as fault:
+                said = terminal(str(fault.problems[0])[:1000])
+                print(command("warning", f"the templates of {suite.suite} are not used: {said}"), end="")
+        return render.comment(self._report, suite, **more)
+
+
+def _previous(old: str | None, suite: str, position: int) -> Verdict | None:
+    """What the comment that is there says about a suite: each part of a combined one begins with a marker.
+
+    The first one's is that of the whole comment.
+    """
+    from gate.report import render
+
+    parts = [part for part in _PART.split(old or "") if part.strip()]
+    part = next((one for one in parts if one.startswith(render.marker(suite))), "")
+    if position == 0 and parts:
+        part = parts[0]
+    if RESOLVED in part.splitlines():
+        # It stays resolved: the next push that changes nothing would otherwise rewrite the comment.
+        return Verdict.REGRESSION
+    return render.verdict_of(part)
 
 
 def post_fault(client: GitHubClient, folder: Path, inputs: Inputs, event: Event) -> list[Posted]:

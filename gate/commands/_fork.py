@@ -1,19 +1,21 @@
 """The step of `mode: comment`: on workflow_run, posts what a fork's own run measured, judged under the base's rules.
 
-It checks nothing out, uses no cache, and takes from the fork nothing but the rankings in its report. The pull request
-is found through the API, never from the artifact.
+It checks nothing out, uses no cache, and takes from the fork nothing but the rankings in its report, and the losses that it
+accepts once a maintainer has approved them. The pull request is found through the API, never from the artifact.
 """
 
 from __future__ import annotations
 
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gate.commands._action import Outputs, append_summary, event_of, visible_line
+from gate.commands._action import Outputs, append_summary, event_of, problem_list, visible_line
 from gate.commands._comment import post_everywhere, post_report
 from gate.commands._remote import find_settings
+from gate.commands._upstream import approved_losses, template_folders
 from gate.errors import GateError, InputError, Problem, did_you_mean, raise_all
 from gate.github import fork
 from gate.github.base import find_base
@@ -83,7 +85,9 @@ def _run(environment: Mapping[str, str], outputs: Outputs, token: str) -> int:
     _summarise(environment, report, f"{heading} · [its log]({log})")
     print(f"verdict {report.verdict.value}, {NOT_VERIFIED}")
     try:
-        posted = post_report(client, report, inputs, event, pull.number, None, heading)
+        with tempfile.TemporaryDirectory(prefix="gate-templates-") as folder:
+            templates = template_folders(client, inputs, Path(folder))
+            posted = post_report(client, report, inputs, event, pull.number, templates, heading)
     except (GitHubError, GateError) as fault:
         print(
             command("warning", f"the comment could not be written; the job summary has it ({fault})"), end=""
@@ -152,6 +156,7 @@ def judged(client: Proposer, event: Event, inputs: Inputs, pull: PullState, run:
     commit = base_commit(client, event, pull, theirs)
     found = find_settings(client, commit, inputs, pull.base_ref)
     base, policies = _base(client, commit, found, inputs, metrics)
+    base = base._replace(approved=approved_losses(client, pull, found, base))
     try:
         suites = fork.judge(theirs, base, metrics, policies)
     except GateError:
@@ -290,9 +295,7 @@ def _post_refusal(
     client: Proposer, event: Event, inputs: Inputs, pull: PullState, heading: str, fault: InputError
 ) -> None:
     """Nothing could be judged: every comment of ours says so. An old green one may not stand."""
-    from gate.report.escape import plain
-
-    lines = "\n".join(f"- {plain(str(problem), 1000)}" for problem in fault.problems[:50])
+    lines = problem_list(fault.problems)
     verdict = Verdict.INVALID
     body = (
         f"{heading}\n\n<!-- retrieval-gate verdict={verdict.value} -->\n"

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from gate.commands._action import Outputs, append_summary, event_of, faulty, folder_of
+from gate.commands._action import Outputs, append_summary, event_of, faulty, folder_of, problem_list
 from gate.commands._refresh import Change, change_report, file_of, reason_of
 from gate.commands._remote import Found, find_settings
 from gate.errors import GateError, InputError, NotMeasuredError, Problem, did_you_mean, raise_all
@@ -80,7 +80,7 @@ def run_propose(environment: Mapping[str, str]) -> int:
             outputs.set("comment-url", next(iter(proposal.urls), ""))
             append_summary(environment.get("GITHUB_STEP_SUMMARY"), proposal.summary)
     except GateError as fault:
-        lines = "\n".join(f"- {plain(str(problem), 1000)}" for problem in fault.problems[:NAMED])
+        lines = problem_list(fault.problems, NAMED)
         append_summary(
             environment.get("GITHUB_STEP_SUMMARY"), f"### ⛔ not every baseline was proposed\n\n{lines}"
         )

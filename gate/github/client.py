@@ -170,12 +170,14 @@ class GitHubClient:
         )
 
     def may_write(self, login: str) -> bool:
-        """Whether a person has write access to the repository."""
-        return self._try(lambda: self._repository.get_collaborator_permission(login)) in (
-            "admin",
-            "maintain",
-            "write",
-        )
+        """Whether a person has write access to the repository. An app, or an account that is gone, has none."""
+        try:
+            found = self._try(lambda: self._repository.get_collaborator_permission(login))
+        except GitHubError as fault:
+            if fault.status == 404:
+                return False
+            raise
+        return found in ("admin", "maintain", "write")
 
     def artifacts(self, run: int) -> list[Artifact]:
         """The artifacts of a workflow run, newest first; of many only the newest 300."""

@@ -5,6 +5,7 @@ Nothing in a payload is trusted beyond what GitHub itself fills in: names, title
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
@@ -52,7 +53,10 @@ class Finished(Frozen):
 
 
 class Event(Frozen):
-    """What GitHub said. `repository` is "owner/name"; all of it is empty outside GitHub."""
+    """What GitHub said. `repository` is "owner/name"; all of it is empty outside GitHub.
+
+    `queued`: the number of the pull request that a merge queue's entry is for.
+    """
 
     name: str = ""
     repository: str = ""
@@ -69,6 +73,7 @@ class Event(Frozen):
     server_url: str = "https://github.com"
     pull: Pull | None = None
     merge_base_sha: str | None = None
+    queued: int | None = None
     finished: Finished | None = None
     inputs: dict[str, str] = Field(default_factory=dict)
 
@@ -141,6 +146,7 @@ def read_event(environment: Mapping[str, str], payload: Mapping[str, Any]) -> Ev
         server_url=_text(environment, "GITHUB_SERVER_URL") or "https://github.com",
         pull=_pull(_object(payload, "pull_request"), _text(repository, "full_name")),
         merge_base_sha=_text(_object(payload, "merge_group"), "base_sha") or None,
+        queued=_queued(_text(_object(payload, "merge_group"), "head_ref")),
         finished=_finished(_object(payload, "workflow_run")),
         inputs={_clean(str(key)): _shown(value) for key, value in _object(payload, "inputs").items()},
     )
@@ -195,6 +201,15 @@ def _pull(value: Mapping[str, Any], repository: str) -> Pull | None:
         # A head whose repository was deleted is a fork that nobody can look at any more.
         fork=head_repo is None or head_repo.lower() != base_repo.lower(),
     )
+
+
+_QUEUE = re.compile(r"refs/heads/gh-readonly-queue/.+/pr-([0-9]{1,12})-[0-9a-f]{40,64}")
+
+
+def _queued(ref: str) -> int | None:
+    """The pull request in the name of a merge queue's branch, which GitHub itself gives."""
+    found = _QUEUE.fullmatch(ref)
+    return int(found[1]) if found is not None else None
 
 
 def _finished(value: Mapping[str, Any]) -> Finished | None:

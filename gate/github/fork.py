@@ -23,6 +23,7 @@ from gate.errors import InputError, Problem, did_you_mean
 from gate.explain import plainly
 from gate.github.client import Artifact
 from gate.harness import rescore
+from gate.model.accepted import Entry
 from gate.model.comparison import Pair
 from gate.model.fingerprint import nfc, shown
 from gate.model.frozen import EMPTY
@@ -31,7 +32,7 @@ from gate.model.metric import Metrics
 from gate.model.report import BaselineRef, Report, SuiteReport, Versions
 from gate.model.verdict import Finding, Level, Verdict, decide, worst
 from gate.report.flaky import flaky_findings
-from gate.situation import Run, Side, Situation, resolve
+from gate.situation import APPROVAL_NEEDED, Run, Side, Situation, resolve
 from gate.store import baselines
 from gate.store.text import decode
 from gate.summary import Extras, measurement_of, suite_report
@@ -169,10 +170,14 @@ def _member(opened: zipfile.ZipFile) -> bytes:
 
 
 class Base(NamedTuple):
-    """What the base says about its suites, and where its baselines stand: suite -> path, and the commit."""
+    """What the base says about its suites, and the commit that says it.
+
+    `approved`: by suite the accepted losses that the change brings, where somebody with write access approved its head.
+    """
 
     sides: Mapping[str, Side]
     commit: str
+    approved: Mapping[str, tuple[Entry, ...]] = EMPTY
 
 
 def judge(
@@ -185,7 +190,10 @@ def judge(
     for name, side in base.sides.items():
         more = [_unknown("suite", unknown)] if unknown and not found else []
         if name in measured:
-            found.append(_judged(measured[name], side, base.commit, metrics, policies.get(name), more))
+            approved = base.approved.get(name, ())
+            found.append(
+                _judged(measured[name], side, base.commit, metrics, policies.get(name), more, approved)
+            )
         else:
             found.append(_absent(name, side, more))
     return tuple(found)
@@ -198,14 +206,18 @@ def _judged(
     metrics: Metrics,
     policies: Policies | None,
     more: list[Finding],
+    approved: tuple[Entry, ...],
 ) -> SuiteReport:
     theirs = measurement_of(suite)
     run, findings = _run(theirs, base, metrics)
-    run = run._replace(again=_again(suite, run, metrics))
+    run = run._replace(
+        again=_again(suite, run, metrics), head=base._replace(accepted=approved or base.accepted)
+    )
     _check_metrics(base, metrics)
     situation = resolve(run, metrics)
     findings += flaky_findings(situation.arms, run.now.settings.k)
-    findings += [*more, *situation.findings, *(policies(run, situation) if policies is not None else ())]
+    found = [*situation.findings, *(policies(run, situation) if policies is not None else ())]
+    findings += [*more, *(finding for finding in found if finding.code != APPROVAL_NEEDED)]
     findings += _claimed(suite.verdict, findings)
     findings += without_secrets(findings)
     ordered = sorted(findings, key=lambda finding: list(Level).index(finding.level))

@@ -14,6 +14,10 @@ from gate.model.frozen import Frozen
 # What requirements/ has a lock for, beside that of a run: action.yml chooses the lock by these names.
 EXTRAS = ("local", "minilm")
 
+# GitHub refuses other signs in the name of an artifact (slashes, quotes, ...) or of a cache (commas).
+_KEY = re.compile(r"[\w .+@=-]*")
+LONGEST_KEY = 100
+
 
 class Inputs(Frozen):
     """What the workflow asked for. An input that is left empty has its default."""
@@ -68,6 +72,12 @@ def read_inputs(environment: Mapping[str, str]) -> Inputs:
             return 0
         return int(value or 0)
 
+    key = text("COMMENT_KEY")
+    if len(key) > LONGEST_KEY or not _KEY.fullmatch(key):
+        what = f"cannot be a part of the names of an artifact and a cache ({key[:LONGEST_KEY]!r})"
+        todo = f"Take at most {LONGEST_KEY} letters, digits, spaces and . _ - + @ ="
+        problems.append(Problem("input 'comment-key'", what, f"{todo}."))
+        key = ""
     reason = text("REASON")
     if len(reason.splitlines()) > 1:
         problems.append(Problem("input 'reason'", "has a line break", "Give one line."))
@@ -83,7 +93,7 @@ def read_inputs(environment: Mapping[str, str]) -> Inputs:
         "mode": one_of("MODE", tuple(Mode)),
         "comment": one_of("COMMENT", tuple(When)),
         "comment_layout": one_of("COMMENT_LAYOUT", ("suite", "combined")),
-        "comment_key": text("COMMENT_KEY"),
+        "comment_key": key,
         "comment_author": text("COMMENT_AUTHOR"),
         "timeout_minutes": number("TIMEOUT_MINUTES"),
         "working_directory": text("WORKING_DIRECTORY") or ".",

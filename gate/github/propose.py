@@ -164,6 +164,17 @@ class Proposer(GitHubClient):
             mode, sha = found
         return mode, sha
 
+    def names(self, commit: str, path: str, suffix: str) -> list[str]:
+        """The plain files with a suffix right in a folder of a commit. No folder there is an InputError."""
+        entry = self.entry(commit, path)
+        if entry is None or entry[0] != FOLDER:
+            raise InputError(Problem(path, "is no folder in the repository", "Add it, or mend gate.toml."))
+        return [
+            name
+            for name, (mode, _) in self._tree(entry[1]).items()
+            if mode in _FILE_MODES and name.endswith(suffix)
+        ]
+
     def _tree(self, sha: str) -> dict[str, tuple[str, str]]:
         if sha not in self._trees:
             self._trees[sha] = self._call("GET", f"/git/trees/{sha}", _tree)

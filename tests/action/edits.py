@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from small_project import Project
+
+if TYPE_CHECKING:
+    from action.job import Site
 
 TWO_ARMS = '[suite.docs.arms.second]\ntype = "bm25"\nk1 = 1.2\n\n[suite.docs.arms.keyword]'
 
@@ -62,6 +66,33 @@ def stop_gating(project: Project) -> None:
     project.edit(
         "gate.toml", 'type = "bm25"', 'type = "bm25"\ngate = false\n\n[suite.docs.arms.other]\ntype = "bm25"'
     )
+
+
+def losing_2000_cases(site: Site) -> int:
+    """A pull request that empties the 50 pages which answer 2,000 cases on main; its number."""
+    project = site.project
+    project.git("checkout", "--quiet", "main")
+    words = [f"word{position:04}" for position in range(2000)]
+    for page in range(50):
+        project.write(f"docs/page{page}.md", f"# Page\n\n{' '.join(words[page::50])}\n")
+    project.cases.extend(
+        {
+            "id": f"n-{position:04}",
+            "query": word,
+            "relevant_doc_ids": [f"page{position % 50}"],
+            "kind": "exact_term",
+            "split": "test",
+        }
+        for position, word in enumerate(words)
+    )
+    project.save_cases()
+    record(project)
+    site.push("main")
+    project.git("checkout", "--quiet", "-B", "change")
+    for page in range(50):
+        project.write(f"docs/page{page}.md", "# Page\n\nNothing stands here.\n")
+    site.push()
+    return site.open_pull()
 
 
 Edit = Callable[[Project], None]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from action.edits import add_page, break_e101, record
 from action.job import Site
+from action.test_steps import accepting_pull
 from local_github.faults import refused
 
 
@@ -40,6 +41,27 @@ def test_a_merge_queue_entry_is_held_against_the_queues_base(site: Site) -> None
     assert ran.writes == []
     assert ran.outputs["comment-url"] == ""
     assert head != merge
+
+
+def test_a_merge_queue_entry_passes_with_an_approved_loss(site: Site) -> None:
+    """Also with `comment: never`: the review is read in the step that holds the token, and nothing is posted."""
+    number, _, _ = accepting_pull(site)
+    base = site.project.git("rev-parse", "origin/main").strip()
+    ref = f"refs/heads/gh-readonly-queue/main/pr-{number}-{base}"
+    merge = site.repository.git.ref(f"refs/pull/{number}/merge")
+    assert merge is not None
+    site.repository.git.set_ref(ref, merge)
+    group = {"head_sha": merge, "head_ref": ref, "base_sha": base, "base_ref": "refs/heads/main"}
+    payload = {"action": "checks_requested", "merge_group": group, **site.repository_event()}
+    ran = site.run("merge_group", payload, ref=ref, sha=merge)
+    assert (ran.job, ran.exit_code, ran.outputs["verdict"]) == ("failure", 1, "regression")
+    assert "await an approving review" in ran.summary
+    site.github.add_review(site.repository, number, user="ann")
+    ran = site.run("merge_group", payload, ref=ref, sha=merge, inputs={"comment": "never"})
+    assert (ran.job, ran.exit_code, ran.outputs["verdict"]) == ("success", 0, "pass")
+    assert "### ✅ pass" in ran.summary
+    assert ran.report()["verdict"] == "pass"
+    assert ran.writes == []
 
 
 def test_a_push_to_main_is_held_against_its_own_baseline(site: Site) -> None:

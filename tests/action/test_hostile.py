@@ -219,6 +219,34 @@ def test_a_python_arm_gets_no_token_and_sets_no_output(site: Site) -> None:
     assert all("pwned" not in one.message for one in ran.annotations)
 
 
+ASKING_ARM = """
+[suite.docs.arms.own]
+type = "python"
+target = "own_search:search"
+env = ["A_SECRET_OF_THE_WORKFLOW"]
+"""
+
+
+@pytest.mark.parametrize("allowed", ["", "SOMETHING_ELSE", "A_SECRET_OF_THE_WORKFLOW"])
+def test_a_change_cannot_ask_for_a_variable_that_nobody_grants(site: Site, allowed: str) -> None:
+    """The base's gate.toml or the input may; what the change writes into its own does not count."""
+    seen = site.folder / "seen.jsonl"
+    code = HOSTILE_ARM.replace("@seen@", str(seen)).replace("@folder@", str(site.folder / "nothing"))
+    site.project.write("own_search.py", code)
+    site.project.write("gate.toml", site.project.read("gate.toml") + ASKING_ARM)
+    site.push()
+    number = site.open_pull()
+    inputs = {"openai-api-key": KEY, "allowed-header-env": allowed}
+    ran = site.run_pull(number, inputs=inputs, more={"A_SECRET_OF_THE_WORKFLOW": "hunter2-hunter2"})
+    told = seen.read_text(encoding="utf-8") if seen.exists() else ""
+    assert ("hunter2" in told) == (allowed == "A_SECRET_OF_THE_WORKFLOW")
+    assert KEY not in told
+    if not told:
+        assert ran.outputs["verdict"] == "not_measured"
+        assert "A_SECRET_OF_THE_WORKFLOW" in site.comment(number)
+    assert "hunter2" not in ran.log + ran.summary + site.comment(number)
+
+
 def test_files_of_the_change_never_shadow_the_gate(site: Site) -> None:
     """The gate is started in the checkout, and its own modules come from its own checkout."""
     add_page(site.project)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
-from action.edits import add_page, break_e101, mend_e101, record
+from action.edits import add_page, break_e101, losing_2000_cases, mend_e101, record
 from action.job import READ_ONLY, US, Site
 from local_github.faults import Fault
 
@@ -324,6 +325,32 @@ def test_what_was_computed_is_kept_though_the_gate_fails_and_found_by_the_next_r
     ]
     # A key of its own tells the comments of matrix jobs apart.
     assert [one.body.split()[3] for one in site.comments(number)] == ["key=", "key=py3.13"]
+
+
+def test_2000_lost_cases_fit_into_a_comment_and_all_are_in_the_artifact(site: Site) -> None:
+    number = losing_2000_cases(site)
+    ran = site.run_pull(number)
+    assert (ran.job, ran.exit_code) == ("failure", 1)
+    body = site.comment(number)
+    assert 20_000 < len(body.encode()) <= 65_000
+    assert len(body) <= 65_536, "GitHub's own limit"
+    first, rest = body.split("#### ", 1)
+    assert "### ❌ regression: exact_term of keyword dropped, 2,000 of 2,003 cases lost" in first
+    assert re.search(r"^\| keyword \|", first, re.MULTILINE), "the table"
+    # The worst losses stand in it, and how many do not.
+    shown = re.findall(r"^\| `n-\d{4}`", rest, re.MULTILINE)
+    assert 8 <= len(shown) < 2000
+    assert "2,000" in rest
+    assert re.search(r"[\d,]+ more", rest)
+    assert len(ran.summary.encode()) < 1_000_000
+    assert ran.summary.count("n-0") > len(shown)
+    errors = [one for one in ran.annotations if one.level == "error"]
+    assert len(errors) == 8
+    (notice,) = [one for one in ran.annotations if one.level == "notice"]
+    assert notice.message == "1992 more lost cases in the report"
+    (suite,) = ran.report()["suites"]
+    assert len(suite["comparison"]["keyword"]["lost"]) == 2000
+    assert len(json.loads(ran.outputs["regressed"])[0]["cases"]) == 2000
 
 
 def test_a_monorepo_folder(site: Site) -> None:

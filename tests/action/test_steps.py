@@ -6,14 +6,15 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from action.edits import add_page, break_e101
-from action.job import TOKEN, US, Site
+from action.edits import add_page, break_e101, losing_2000_cases, mend_e101
+from action.job import READ_ONLY, TOKEN, US, Site
 from local_github import faults
 from local_github.faults import Fault
 
@@ -235,6 +236,59 @@ def test_two_suites_have_a_comment_each_or_one_together(steps: Steps) -> None:
     assert "| second |" in (steps.temp / "publish.md").read_text(encoding="utf-8")
 
 
+def test_in_a_combined_comment_each_suite_is_resolved_by_itself(steps: Steps) -> None:
+    project = steps.site.project
+    project.git("checkout", "--quiet", "main")
+    text = project.read("gate.toml")
+    calm = text.replace("suite.docs", "suite.calm").replace('corpus = "docs"', 'corpus = "calm"')
+    project.write("gate.toml", text + calm)
+    for page in ("errors", "config", "guide", "faq", "api", "install", "news"):
+        project.write(f"calm/{page}.md", project.read(f"docs/{page}.md"))
+    assert project.gate("baseline", "calm").code == 0
+    steps.site.push("main")
+    project.git("checkout", "--quiet", "-B", "change")
+    number = lost_pull(steps.site)
+    texts = []
+    for run in (1, 2, 3):
+        steps.measured(number, run)
+        assert steps("comment", INPUT_COMMENT_LAYOUT="combined").code == 0
+        texts.append(steps.site.comment(number))
+        if run == 1:
+            mend_e101(project)
+            add_page(project)
+            steps.site.push()
+    assert "### ❌ regression" in texts[0]
+    assert texts[0].count("### ✅ pass") == 1
+    assert "Resolved" not in texts[0]
+    assert texts[1].count("### ✅ pass") == 2
+    assert texts[1].count("**Resolved: the regression that stood here is gone.**") == 1
+    assert texts[2] == texts[1], "nothing new, nothing written"
+
+
+HOSTILE_KEY = "".join(f'"{sign * 900}" = 1\n' for sign in "<>&|*_[]@#`~")
+
+
+def test_faults_that_are_long_fit_into_a_comment(steps: Steps) -> None:
+    """An old green comment may not stand because the list of what is wrong is too long for GitHub."""
+    project = steps.site.project
+    add_page(project)
+    steps.site.push()
+    number = steps.site.open_pull()
+    steps.measured(number)
+    steps("comment")
+    more = "".join(f'[suite.docs.arms.a{n}]\ntype = "bm25"\n{HOSTILE_KEY}' for n in range(20))
+    project.write("gate.toml", f"{project.read('gate.toml')}\n{more}")
+    steps.site.push()
+    done = steps.measured(number, run=2)
+    assert done.outputs["verdict"] == "invalid"
+    done = steps("comment")
+    assert "warning" not in done.log
+    body = steps.site.comment(number)
+    assert "invalid: nothing was measured" in body
+    assert len(body.encode()) < 65_000
+    assert re.search(r"^- and \d+ more$", body, re.MULTILINE)
+
+
 def test_the_named_author_is_asked_of_nobody(steps: Steps) -> None:
     number = lost_pull(steps.site)
     steps.measured(number)
@@ -257,25 +311,71 @@ def test_the_named_author_is_asked_of_nobody(steps: Steps) -> None:
 def test_a_policy_may_ask_for_an_approving_review_of_the_head(
     steps: Steps, reviewer: str | None, state: str, of_head: bool, code: str
 ) -> None:
-    project = steps.site.project
-    project.git("checkout", "--quiet", "main")
-    project.write("gate.toml", project.read("gate.toml") + "\n[suite.docs.policy]\napproval = true\n")
-    steps.site.push("main")
-    project.git("checkout", "--quiet", "-B", "change")
-    add_page(project)
-    earlier = steps.site.push()
-    break_e101(project)
-    assert project.gate("baseline", "--reason", "E101 was retired").code == 0
-    head = steps.site.push()
-    number = steps.site.open_pull()
+    number, earlier, head = accepting_pull(steps.site)
     if reviewer is not None:
         commit = head if of_head else earlier
         steps.site.github.add_review(steps.site.repository, number, user=reviewer, state=state, commit=commit)
-    assert steps.measured(number).outputs["exit-code"] == "1"
+    measured = steps.measured(number)
+    assert (measured.outputs["exit-code"], measured.outputs["approval-needed"]) == ("1", "true")
     done = steps("comment")
     assert done.outputs["exit-code"] == code, done.log
     assert done.outputs["verdict"] == ("pass" if code == "0" else "regression")
     assert f"verdict={done.outputs['verdict']}" in steps.site.comment(number)
+    # What the summary and the artifact say is what the check says.
+    steps("publish")
+    summary = (steps.temp / "publish.md").read_text(encoding="utf-8")
+    assert ("### ✅ pass" in summary) == (code == "0")
+    report = json.loads((steps.temp / "retrieval-gate" / "report.json").read_text(encoding="utf-8"))
+    assert report["verdict"] == done.outputs["verdict"]
+
+
+def test_an_approval_is_read_where_nothing_may_be_posted(steps: Steps) -> None:
+    """With `comment: never`, and on a fork, whose token reads."""
+    number, _, _ = accepting_pull(steps.site)
+    steps.site.github.add_review(steps.site.repository, number, user="ann")
+    for more in (
+        {"INPUT_COMMENT": "never"},
+        {"GITHUB_ACTOR": "dependabot[bot]", "GATE_TOKEN": READ_ONLY},
+    ):
+        steps.measured(number)
+        assert steps("plan", **more).outputs["comments"] == "false"
+        steps.site.github.clear_log()
+        done = steps("comment", GATE_COMMENTS="false", **more)
+        assert (done.outputs["verdict"], done.outputs["exit-code"]) == ("pass", "0"), done.log
+        assert done.outputs["comment-url"] == ""
+        assert steps.site.github.requests("POST") == []
+    assert steps.site.comments(number, None) == []
+
+
+def test_the_review_that_a_merge_queue_waits_for_is_that_of_its_pull_request(steps: Steps) -> None:
+    number, _, head = accepting_pull(steps.site)
+    base = steps.site.project.git("rev-parse", "origin/main").strip()
+    ref = f"refs/heads/gh-readonly-queue/main/pr-{number}-{base}"
+    group = {"head_sha": head, "head_ref": ref, "base_sha": base, "base_ref": "refs/heads/main"}
+    for approves, verdict in ((False, "regression"), (True, "pass")):
+        if approves:
+            steps.site.github.add_review(steps.site.repository, number, user="ann")
+        assert steps.measured(number).outputs["approval-needed"] == "true"
+        payload = {"action": "checks_requested", "merge_group": group, **steps.site.repository_event()}
+        (steps.temp / "event.json").write_text(json.dumps(payload), encoding="utf-8")
+        done = steps("comment", GITHUB_EVENT_NAME="merge_group", GATE_COMMENTS="false")
+        assert done.outputs["verdict"] == verdict, done.log
+    assert steps.site.comments(number, None) == []
+
+
+def accepting_pull(site: Site) -> tuple[int, str, str]:
+    """A pull request that accepts its own loss under a policy that wants a review: its number, an earlier head, its head."""
+    project = site.project
+    project.git("checkout", "--quiet", "main")
+    project.write("gate.toml", project.read("gate.toml") + "\n[suite.docs.policy]\napproval = true\n")
+    site.push("main")
+    project.git("checkout", "--quiet", "-B", "change")
+    add_page(project)
+    earlier = site.push()
+    break_e101(project)
+    assert project.gate("baseline", "--reason", "E101 was retired").code == 0
+    head = site.push()
+    return site.open_pull(), earlier, head
 
 
 # -- odd environments
@@ -318,43 +418,12 @@ def test_an_event_file_that_says_nothing_is_no_pass(steps: Steps, payload: str) 
 
 
 def test_a_large_regression_fits_into_a_comment(steps: Steps) -> None:
-    """2,000 lost cases: the comment keeps verdict, table and the worst losses; the report has all."""
-    project = steps.site.project
-    project.git("checkout", "--quiet", "main")
-    words = [f"word{position:04}" for position in range(2000)]
-    for page in range(50):
-        text = " ".join(words[page::50])
-        project.write(f"docs/page{page}.md", f"# Page\n\n{text}\n")
-    project.cases.extend(
-        {
-            "id": f"n-{position:04}",
-            "query": word,
-            "relevant_doc_ids": [f"page{position % 50}"],
-            "kind": "exact_term",
-            "split": "test",
-        }
-        for position, word in enumerate(words)
-    )
-    project.save_cases()
-    assert project.gate("baseline", "--reason", "many").code == 0
-    steps.site.push("main")
-    project.git("checkout", "--quiet", "-B", "change")
-    for page in range(50):
-        project.write(f"docs/page{page}.md", "# Page\n\nNothing stands here.\n")
-    steps.site.push()
-    number = steps.site.open_pull()
+    """2,000 lost cases in 50 pages; through act, see test_pull_request."""
+    number = losing_2000_cases(steps.site)
     done = steps.measured(number)
     assert done.outputs["verdict"] == "regression"
     assert len(json.loads(done.outputs["regressed"])[0]["cases"]) == 2000
-    assert steps("comment").code == 0
-    body = steps.site.comment(number)
-    assert len(body.encode()) <= 65_000
-    assert "### ❌ regression" in body
-    assert "| keyword |" in body
-    assert "n-0000" in body
     published = steps("publish")
     assert len([line for line in published.log.splitlines() if line.startswith("::error ")]) == 8
     assert "1992 more lost cases in the report" in published.log
     assert (steps.temp / "publish.md").stat().st_size < 1_000_000
-    report = json.loads((steps.temp / "retrieval-gate" / "report.json").read_text(encoding="utf-8"))
-    assert len(report["suites"][0]["comparison"]["keyword"]["lost"]) == 2000

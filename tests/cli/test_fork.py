@@ -513,3 +513,131 @@ def test_a_comment_that_cannot_be_written_is_a_warning(fork: Fork, fault: Fault)
     assert (done.code, fork.outputs) == (0, {"verdict": "pass", "exit-code": "0"})
     assert "::warning::the comment could not be written; the job summary has it" in done.out
     assert "### ✅ pass" in fork.summary
+
+
+# -- what the repository's own people say meanwhile
+
+
+def accept_it(fork: Fork) -> None:
+    """The fork loses a case and accepts that itself."""
+    fork.project.edit("docs/errors.md", "E101", "E909")
+    fork.project.edit("docs/errors.md", "WidgetJam", "Jam")
+    baseline = fork.project.read("baselines/docs.json")
+    assert fork.project.gate("baseline", "docs", "--reason", "E101 was retired").code == 0
+    fork.project.write("baselines/docs.json", baseline)
+    fork.push("accept a loss")
+
+
+def policy(fork: Fork, text: str) -> None:
+    """Main gets a policy; the fork had it already when it branched off."""
+    config = f"{fork.project.read('gate.toml')}\n[suite.docs.policy]\n{text}\n"
+    fork.repository.git.commit_files("main", {"gate.toml": config})
+    fork.project.git("fetch", "--quiet", str(fork.repository.git.path), "+refs/heads/main:main")
+    fork.project.git("rebase", "--quiet", "main")
+    fork.push()
+
+
+@pytest.mark.parametrize(
+    ("reviewer", "state", "of_head", "verdict"),
+    [
+        ("ann", "APPROVED", True, "pass"),
+        ("ann", "APPROVED", False, "regression"),
+        ("ann", "CHANGES_REQUESTED", True, "regression"),
+        ("eve", "APPROVED", True, "regression"),
+        (None, "", True, "regression"),
+    ],
+)
+@pytest.mark.parametrize("rule", ["approval = true", "approval = false"])
+def test_losses_that_a_fork_accepts_count_once_a_maintainer_has_approved_its_head(
+    fork: Fork, reviewer: str | None, state: str, of_head: bool, verdict: str, rule: str
+) -> None:
+    policy(fork, rule)
+    earlier = fork.head
+    accept_it(fork)
+    if reviewer is not None:
+        commit = fork.head if of_head else earlier
+        fork.github.add_review(fork.repository, 1, user=reviewer, state=state, commit=commit)
+    report = json.loads(fork.measured())
+    report["verdict"] = report["suites"][0]["verdict"] = (
+        "pass"  # what its run says once that has seen the review
+    )
+    fork.step(fork.finished(json.dumps(report)))
+    assert fork.outputs["verdict"] == verdict
+    told = "this change accepts 1 of its own losses" in fork.comment
+    assert told == (verdict == "pass")
+    assert ("E101 was retired" in fork.comment) == (verdict == "pass")
+    assert "await an approving review" not in fork.comment
+
+
+def test_a_base_that_takes_no_accepted_losses_from_a_change(fork: Fork) -> None:
+    policy(fork, 'accept = "base"')
+    accept_it(fork)
+    fork.github.add_review(fork.repository, 1, user="ann")
+    fork.step(fork.finished(fork.measured()))
+    assert fork.outputs["verdict"] == "regression"
+    assert "takes no accepted losses from a change" in fork.comment
+
+
+@pytest.mark.parametrize("text", ["[[accepted]]\nname = 7\n", "\x00", "x" * 1_000_001])
+def test_approved_losses_that_cannot_be_read_excuse_nothing(fork: Fork, text: str) -> None:
+    lose_a_case(fork)
+    report = fork.measured()
+    fork.project.write("baselines/docs.accepted.toml", text)
+    fork.push()
+    fork.github.add_review(fork.repository, 1, user="ann")
+    done = fork.step(fork.finished(report))
+    assert (done.code, fork.outputs["verdict"]) == (0, "regression")
+    assert ("the change's accepted losses cannot be read" in done.out) == (len(text) < 1000)
+
+
+def test_reviews_that_cannot_be_read_approve_nothing(fork: Fork) -> None:
+    accept_it(fork)
+    fork.github.add_review(fork.repository, 1, user="ann")
+    fork.github.fail_next(
+        "GET", "*/pulls/1/reviews", refused(403, "Resource not accessible by integration"), 9
+    )
+    done = fork.step(fork.finished(fork.measured()))
+    assert (done.code, fork.outputs["verdict"]) == (0, "regression")
+    assert "::warning::the reviews could not be read, so nothing is approved (GitHub answered 403" in done.out
+
+
+FOOTER = '{% extends "gate/comment.md.j2" %}\n{% block footer %}\nAsk in the docs channel.\n{% endblock %}\n'
+
+
+def with_templates(fork: Fork, files: dict[str, str]) -> None:
+    config = fork.project.read("gate.toml").replace("k = 2", 'templates = "words"\nk = 2')
+    named = {f"words/{name}": text for name, text in files.items()}
+    fork.repository.git.commit_files("main", {"gate.toml": config, **named})
+
+
+def test_templates_are_those_of_the_default_branch(fork: Fork) -> None:
+    with_templates(
+        fork, {"comment.md.j2": FOOTER, "notes.txt": "no template", "deep/er.j2": "{{ no template }}"}
+    )
+    theirs = fork.project.read("gate.toml").replace("k = 2", 'templates = "mine"\nk = 2')
+    fork.project.write("gate.toml", theirs)
+    fork.project.write("mine/comment.md.j2", FOOTER.replace("Ask in the docs channel.", "Merge me."))
+    fork.push()
+    done = fork.step(fork.finished(fork.measured()))
+    assert "warning" not in done.out
+    assert fork.comment.rstrip().endswith("Ask in the docs channel.")
+    assert "Merge me." not in fork.comment
+    assert fork.comment.splitlines()[1] == NOT_VERIFIED
+
+
+@pytest.mark.parametrize(
+    "template", ["{% block nothing %}{% endblock %}", "{% extends 'gate/comment.md.j2' %}{{", "{{ evil }}"]
+)
+def test_a_broken_template_is_a_warning_and_the_comment_stands_without_it(fork: Fork, template: str) -> None:
+    with_templates(fork, {"comment.md.j2": template})
+    done = fork.step(fork.finished(fork.measured()))
+    assert (done.code, fork.outputs["verdict"]) == (0, "pass")
+    assert "::warning::the templates of docs are not used: " in done.out
+    assert "### ✅ pass" in fork.comment
+
+
+def test_a_folder_of_templates_that_is_not_there_is_a_warning(fork: Fork) -> None:
+    with_templates(fork, {})
+    done = fork.step(fork.finished(fork.measured()))
+    assert "::warning::the templates of the default branch are not used: words: is no folder" in done.out
+    assert "### ✅ pass" in fork.comment

@@ -517,6 +517,32 @@ def test_a_pull_requests_baseline_is_proposed_to_its_own_branch(refresh: Refresh
     assert repository.git.branch("better") == head
 
 
+def test_a_pull_requests_gate_toml_sends_no_secret_anywhere(
+    refresh: Refresh, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There is no base beside it: only the action's inputs say which secret may go where."""
+    monkeypatch.setenv("MY_SECRET", "hunter2-hunter2")
+    for name, value in {"GITHUB_ACTIONS": "true", "GITHUB_WORKSPACE": str(refresh.project.root)}.items():
+        monkeypatch.setenv(name, value)
+    project = refresh.project
+    project.write(
+        "mine.py", "import os\ndef search(query):\n    return [os.environ.get('MY_SECRET', 'errors')]\n"
+    )
+    arm = '\n[suite.docs.arms.mine]\ntype = "python"\ntarget = "mine:search"\nenv = ["MY_SECRET"]\n'
+    project.write("gate.toml", project.read("gate.toml") + arm)
+    refresh.push()
+    done = refresh.measure(reason="mine", pull_request=7)
+    assert refresh.outcome() == ("not_measured", "3")
+    assert "MY_SECRET" in done.out
+    assert "hunter2" not in done.out + (refresh.folder / "fault.md").read_text()
+    monkeypatch.setenv("GATE_HEADER_ENV", "MY_SECRET")
+    refresh.measure(reason="mine", pull_request=7)
+    assert refresh.outcome() == ("unjudged", "0")
+    monkeypatch.delenv("GATE_HEADER_ENV")
+    refresh.measure(reason="mine")
+    assert refresh.outcome() == ("unjudged", "0"), "the default branch's own file is trusted"
+
+
 def test_a_forks_branch_is_not_ours_to_write(refresh: Refresh) -> None:
     fork = refresh.github.fork(refresh.repository, "mallory")
     fork.git.commit_files("patch", {"docs/new.md": "# New\n"}, start="main")
