@@ -31,7 +31,8 @@ def vector(text: str, dimensions: int = DIMENSIONS) -> list[float]:
 
 @dataclass
 class Fault:
-    """What goes wrong: `status` (with `headers`), or `how`: drop, half, dimensions, nan, zero, twice, junk, slow.
+    """What goes wrong: `status` (with `headers`), or `how`: drop, half, dimensions, shorter (all of a batch), nan, huge,
+    endless, tiny, zero, twice, junk, slow.
 
     It is used `times` times, on requests in which a text contains `text`.
     """
@@ -122,8 +123,14 @@ class _Handler(BaseHTTPRequestHandler):
             rows = rows[: len(rows) // 2]
         if how == "dimensions":
             rows[-1]["embedding"] = vectors[-1][:-1]
-        if how == "nan":
-            rows[-1]["embedding"] = [float("nan"), *vectors[-1][1:]]
+        if how == "shorter":
+            for row in rows:
+                row["embedding"] = vectors[0][:-1]
+        values: dict[str, Any] = {"nan": float("nan"), "huge": 1e200, "endless": 10**400}
+        if how in values:
+            rows[-1]["embedding"] = [values[how], *vectors[-1][1:]]
+        if how == "tiny":
+            rows[-1]["embedding"] = [1e-200] * dimensions
         if how == "zero":
             rows[-1]["embedding"] = [0.0] * dimensions
         if how == "twice":

@@ -46,6 +46,9 @@ class CachedVectors(Protocol):
     @property
     def spent(self) -> Spent: ...
 
+    @property
+    def warnings(self) -> Sequence[str]: ...
+
     def passages(self, texts: Sequence[str]) -> NDArray[np.float32]: ...
 
     def queries(self, texts: Sequence[str]) -> Mapping[str, NDArray[np.float32] | str]: ...
@@ -103,6 +106,11 @@ class EmbeddingArm:
     def spent(self) -> Spent:
         """What the embedder used of a service so far."""
         return self._embedder.spent
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """What went wrong with the cache of vectors."""
+        return self._embedder.warnings
 
     @property
     def identity(self) -> Identity:

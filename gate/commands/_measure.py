@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from gate import registry
 from gate.arms._remembered import Remembered
+from gate.commands import _output
 from gate.commands._generate import SPENDER, Generation
 from gate.corpus.read import chunker_key, cut
 from gate.diagnosis import Diagnosis, diagnose
@@ -46,6 +47,7 @@ class Workshop:
     others: Mapping[str, Any] = field(default_factory=dict)
     case_ids: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     _paid: dict[str, float] = field(default_factory=dict)
+    _warned: set[str] = field(default_factory=set)
     _chunks: dict[str, tuple[Chunk, ...]] = field(default_factory=dict)
     _arms: dict[str, Arm] = field(default_factory=dict)
     _faults: dict[str, Exception] = field(default_factory=dict)
@@ -143,6 +145,10 @@ class Workshop:
         for name, used in self.spent.items():
             self._paid[name] = self._paid.get(name, 0.0) + (used.cost_usd or 0.0)
         for arm in self._arms.values():
+            for text in getattr(arm, "warnings", ()):
+                if text not in self._warned:
+                    self._warned.add(text)
+                    _output.warn(text)
             close = getattr(arm, "close", None)
             if callable(close):
                 close()

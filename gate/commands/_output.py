@@ -31,6 +31,13 @@ def emit(text: str) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def warn(text: str) -> None:
+    """Say on standard error what did not keep the command from its work."""
+    from gate.arms._process import quiet
+
+    print(f"warning: {quiet(text)}", file=sys.stderr)
+
+
 def check_targets(args: argparse.Namespace) -> None:
     """Refuse before measuring what could not be written after it."""
     targets = {flag: target for flag in ("json", "markdown", "html") if (target := getattr(args, flag, None))}

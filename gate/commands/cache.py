@@ -59,6 +59,8 @@ def run(args: argparse.Namespace) -> int:
         _output.emit(f"{stats.vectors:,} vectors, {stats.size / _MB:.1f} MB in {stats.path}\n")
         if stats.oldest is not None and stats.newest is not None:
             _output.emit(f"last used between {_day(stats.oldest)} and {_day(stats.newest)}\n")
+        for path in stats.aside:
+            _output.emit(f"set aside, yours to delete: {path}\n")
     return 0
 
 

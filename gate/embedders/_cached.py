@@ -1,6 +1,7 @@
 """An embedder behind the cache: what is asked twice is computed once, and what was paid for is kept.
 
-Vectors are checked here, whoever made them: one row per text, finite, of one length throughout. Texts without any
+Vectors are checked here, whoever made them: one row per text, finite, as long as all others of this embedder, kept ones
+included; what is not is no vector and is not kept. Texts without any
 content get a vector of zeros and are never sent anywhere.
 """
 
@@ -34,6 +35,7 @@ class CachedEmbedder:
         self._skip_queries = skip_queries
         self._texts = 0
         self._cached = 0
+        self._length: int | None = None
 
     @property
     def identity(self) -> Identity:
@@ -70,9 +72,6 @@ class CachedEmbedder:
                 continue
             if matrix is None:
                 matrix = _matrix(len(texts), len(vector))
-            if len(vector) != matrix.shape[1]:
-                faults[text] = f"has {len(vector)} dimensions where others have {matrix.shape[1]}"
-                continue
             matrix[rows[text]] = vector
         if faults:
             first = next(iter(faults.values()))
@@ -88,8 +87,10 @@ class CachedEmbedder:
 
         worded = [text for text in dict.fromkeys(texts) if text.strip()]
         found = dict(self._vectors(worded, "query"))
-        length = next((len(one) for one in found.values() if not isinstance(one, str)), 1)
-        return {text: found.get(text, np.zeros(length, dtype=np.float32)) for text in dict.fromkeys(texts)}
+        return {
+            text: found.get(text, np.zeros(self._length or 1, dtype=np.float32))
+            for text in dict.fromkeys(texts)
+        }
 
     def close(self) -> None:
         """Let go of the cache, and end what the embedder started."""
@@ -108,12 +109,17 @@ class CachedEmbedder:
             by_key = {key: text for text, key in keys.items()}
             for key, vector in cache.get(by_key):
                 text = by_key[key]
+                if not self._fits(len(vector)):
+                    continue  # it is asked for again, and then believed or not
                 del missing[text]
                 self._cached += 1
                 yield text, vector
         asked = list(missing)
         for batch in self._embedder.embed(asked, mode) if asked else ():
             positions, vectors, fault = _checked(batch, len(asked))
+            length = vectors.shape[1] if vectors is not None else None
+            if length is not None and not self._fits(length):
+                vectors, fault = None, self._misfit(length)
             if vectors is None:
                 for position in positions:
                     if missing.pop(asked[position], "") is None:
@@ -128,6 +134,16 @@ class CachedEmbedder:
                 yield text, vector
         for text in missing:
             yield text, "the embedder gave no answer for this text"
+
+    def _fits(self, length: int) -> bool:
+        """Whether a vector is as long as every other; the first one says how long that is."""
+        if self._length is None:
+            self._length = length
+        return self._length == length
+
+    def _misfit(self, length: int) -> str:
+        todo = "If the model behind that name was changed, give it a new 'revision' or empty the cache ('gate cache prune --all')"
+        return f"a vector has {length} dimensions where others have {self._length}. {todo}"
 
 
 def _checked(batch: Batch, asked: int) -> Batch:

@@ -1,11 +1,13 @@
 """An OpenAI-compatible endpoint: its settings, one client, and patience. Shared by embedding and generating.
 
 The openai SDK speaks the protocol; retrying is done here, so that one place knows how often, how long, and what to say. No
-redirect is followed: a key goes to the address that was granted and to no other. No message holds the key.
+redirect is followed: a key goes to the address that was granted and to no other. What else the SDK finds in the environment
+(a token, an organisation, headers) was granted to nobody and is taken off each request. No message holds the key.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import random
 import threading
@@ -28,6 +30,13 @@ _AGAIN = frozenset({408, 409, 425, 429})
 _LONGEST_WAIT = 90.0
 _FIRST_WAIT, _MOST_WAIT = 0.5, 20.0
 _SAID = 300
+# All that a request needs beside the key. The SDK's own x-stainless headers say which SDK it is.
+_HEADERS = frozenset(
+    {"host", "accept", "accept-encoding", "connection", "content-type", "content-length", "user-agent"}
+)
+_OF_THE_SDK = "x-stainless-"
+# Which account at the provider pays: for the provider alone.
+_OF_THE_PROVIDER = frozenset({"openai-organization", "openai-project"})
 
 
 class Endpoint(Frozen):
@@ -57,7 +66,7 @@ class Endpoint(Frozen):
 
 
 class EndpointError(RuntimeError):
-    """The endpoint gave no answer: `status` is its HTTP status, None where there was none; `final` rules out asking again."""
+    """The endpoint gave no answer: `status` is its HTTP status, None where there was none."""
 
     def __init__(self, text: str, status: int | None = None) -> None:
         super().__init__(text)
@@ -90,9 +99,15 @@ class Client:
             raise EndpointError(f"base_url is no http(s) address ({quiet(endpoint.address, 200)!r})")
         if not endpoint.needs_key:
             return None
-        self._key = self._host.secret(endpoint.api_key_env, endpoint.address)
+        # Secrets are often stored with the line end of the file that they were copied from.
+        self._key = (self._host.secret(endpoint.api_key_env, endpoint.address) or "").strip()
         if not self._key:
             raise EndpointError(without_key(endpoint.api_key_env))
+        if not (self._key.isascii() and self._key.isprintable()):
+            raise EndpointError(
+                f"{endpoint.api_key_env} holds what no key can hold, such as a line break or a letter outside ASCII. "
+                "Set it anew"
+            )
         return self._key
 
     def _connect(self, key: str | None) -> Any:
@@ -103,7 +118,9 @@ class Client:
             "api_key": key or "none",
             "max_retries": 0,
             "timeout": endpoint.timeout_seconds,
-            "http_client": openai.DefaultHttpxClient(follow_redirects=False),
+            "http_client": openai.DefaultHttpxClient(
+                follow_redirects=False, event_hooks={"request": [self._only_ours]}
+            ),
         }
         if endpoint.api_version is not None:
             return openai.AzureOpenAI(
@@ -113,6 +130,19 @@ class Client:
                 **shared,
             )
         return openai.OpenAI(base_url=endpoint.address, **shared)
+
+    def _only_ours(self, request: Any) -> None:
+        """Leave on a request what it needs and the key that was granted, whatever the SDK added by itself."""
+        headers = request.headers
+        allowed = _HEADERS
+        if origin(self._endpoint.address) == origin(PROVIDER):
+            allowed = _HEADERS | _OF_THE_PROVIDER
+        for name in list(headers):
+            if name.lower() not in allowed and not name.lower().startswith(_OF_THE_SDK):
+                del headers[name]
+        if self._key is not None:
+            azure = self._endpoint.api_version is not None
+            headers["api-key" if azure else "authorization"] = self._key if azure else f"Bearer {self._key}"
 
     def call(self, request: Callable[[Any], T]) -> T:
         """`request(client)`, asked again while the endpoint says that it may come right; else EndpointError."""
@@ -191,13 +221,22 @@ def _tried(attempts: int) -> str:
 
 def _pause(attempt: int, headers: Any) -> float:
     """Seconds: what Retry-After asks for, else twice as long each time, spread so that clients do not march in step."""
-    asked = headers.get("retry-after")
-    if asked:
-        try:
-            return max(float(asked), 0.0)
-        except ValueError:
-            try:
-                return max(parsedate_to_datetime(asked).timestamp() - time.time(), 0.0)
-            except ValueError:
-                pass
+    asked = _seconds(headers.get("retry-after-ms"), 1000.0)  # in milliseconds: the provider's, and Azure's
+    asked = asked if asked is not None else _seconds(headers.get("retry-after"))
+    if asked is not None:
+        return asked
     return min(_FIRST_WAIT * 2.0**attempt, _MOST_WAIT) * random.uniform(0.5, 1.0)  # noqa: S311 - no secret
+
+
+def _seconds(asked: str | None, per_second: float = 1.0) -> float | None:
+    """A number, or a date from now, as seconds from 0 on; None for what is neither."""
+    if not asked:
+        return None
+    try:
+        seconds = float(asked) / per_second
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(asked).timestamp() - time.time()
+        except (ValueError, OverflowError):
+            return None
+    return None if math.isnan(seconds) else max(seconds, 0.0)

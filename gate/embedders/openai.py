@@ -3,19 +3,20 @@
 Texts go in batches, by number and by size, over a few connections at once. Every answer is checked whole before a vector of
 it is believed: as many as were asked for, each index once, one length throughout, finite, not zero. A batch that the
 endpoint refuses as a whole is halved until the text that it minds stands alone. Before each batch the cap on cost is
-held against what was spent and what every open batch could cost at most.
+held against what was spent, what every open batch could cost at most, and what an answer that was lost may have cost.
+An endpoint that refuses the key, or fails batch after batch, is not asked for the rest.
 """
 
 from __future__ import annotations
 
-import base64
-import binascii
+import queue
 import threading
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
+from gate.embedders._answer import read
 from gate.embedders._endpoint import Client, Endpoint, EndpointError
 from gate.embedders._host import Host
 from gate.model.cost import Spent
@@ -24,6 +25,10 @@ from gate.model.grants import origin
 from gate.model.settings import Text
 
 _HALVED = frozenset({400, 413, 422})
+# Of a wrong key, address or model: the next batch would be refused alike.
+_FINAL = frozenset({401, 402, 403, 404, 405, 410})
+_IN_A_ROW = 3
+_REFUSED_IN_A_ROW = 8  # single texts; a long page has several neighbours that are as long
 
 
 class Settings(Endpoint):
@@ -76,6 +81,9 @@ class OpenAiEmbedder:
         self._billed = 0.0
         self._unknown = False
         self._open_cost = 0.0
+        self._lost_cost = 0.0
+        self._failed = 0
+        self._hopeless = ""
 
     @property
     def identity(self) -> Identity:
@@ -100,8 +108,6 @@ class OpenAiEmbedder:
 
     def embed(self, texts: Sequence[str], mode: Mode) -> Iterator[Batch]:
         """As gate.model.embedding.Embedder. Batches come back in the order in which they are done."""
-        from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-
         settings = self._settings
         prefix = settings.query_prefix if mode == "query" else settings.passage_prefix
         sent = [prefix + text for text in texts]
@@ -110,54 +116,102 @@ class OpenAiEmbedder:
         except RuntimeError as fault:  # no key, or none for this address
             yield Batch(range(len(texts)), None, str(fault))
             return
-        waiting = list(_batches(sent, settings.batch_texts, settings.batch_bytes))[::-1]
-        running: set[Future[list[Batch]]] = set()
-        with ThreadPoolExecutor(settings.concurrency, thread_name_prefix="gate-embed") as pool:
-            try:
-                while waiting or running:
-                    while waiting and len(running) < settings.concurrency:
-                        running.add(pool.submit(self._ask, waiting.pop(), sent))
-                    done, running = wait(running, return_when=FIRST_COMPLETED)
-                    for one in done:
-                        yield from one.result()
-            finally:
-                for one in running:
-                    one.cancel()
+        self._failed, self._hopeless = 0, ""
+        batches = list(_batches(sent, settings.batch_texts, settings.batch_bytes))
+        yield from self._concurrently(batches, sent)
+
+    def _concurrently(self, batches: Sequence[Sequence[int]], texts: Sequence[str]) -> Iterator[Batch]:
+        """At most `concurrency` batches are out, or answered and not yet taken, at any moment.
+
+        The threads are daemons: whoever interrupts the run does not wait for an endpoint.
+        """
+        asked: queue.SimpleQueue[Sequence[int] | None] = queue.SimpleQueue()
+        answered: queue.SimpleQueue[list[Batch]] = queue.SimpleQueue()
+
+        def work() -> None:
+            while (batch := asked.get()) is not None:
+                answered.put(self._ask(batch, texts))
+
+        at_once = min(self._settings.concurrency, len(batches))
+        for batch in batches[:at_once]:
+            asked.put(batch)
+        for number in range(at_once):
+            threading.Thread(target=work, name=f"gate-embed-{number}", daemon=True).start()
+        try:
+            for position in range(len(batches)):
+                yield from answered.get()
+                if position + at_once < len(batches):
+                    asked.put(batches[position + at_once])
+        finally:
+            for _ in range(at_once):
+                asked.put(None)
 
     def _ask(self, positions: Sequence[int], texts: Sequence[str]) -> list[Batch]:
         """One batch, or its halves where the endpoint refuses the whole."""
         asked = [texts[position] for position in positions]
+        if self._hopeless:
+            return [Batch(positions, None, self._hopeless)]
         most = self._reserve(asked)
         if most is None:
             return [Batch(positions, None, self._over())]
         answer: Any = None
+        status: int | None = None
         try:
-            answer = self._client.call(lambda client: self._request(client, asked))
+            answer = self._client.call(lambda client: self._request(client, asked, most))
             vectors = read(answer, len(positions), self._settings.dimensions)
-            self._settle(most, answer)
         except EndpointError as fault:
             self._release(most)
             if fault.status in _HALVED and len(positions) > 1:
                 half = len(positions) // 2
                 return [*self._ask(positions[:half], texts), *self._ask(positions[half:], texts)]
-            return [Batch(positions, None, str(fault))]
+            status, why = fault.status, str(fault)
         except ValueError as fault:
             # It answered, so it may well count; without a usage that can be read, the most it can be is taken.
             self._settle(most, answer)
-            return [Batch(positions, None, f"{origin(self._settings.address)} answered badly: {fault}")]
-        return [Batch(positions, vectors)]
+            why = f"{origin(self._settings.address)} answered badly: {fault}"
+        except Exception as fault:  # an address or a text that the SDK cannot even send
+            self._release(most)
+            why = f"cannot ask {origin(self._settings.address)}: {self._client.told(f'{type(fault).__name__}: {fault}')}"
+        else:
+            self._settle(most, answer)
+            self._failed = 0
+            return [Batch(positions, vectors)]
+        self._despair(status, why)
+        return [Batch(positions, None, why)]
 
-    def _request(self, client: Any, texts: Sequence[str]) -> Any:
+    def _despair(self, status: int | None, why: str) -> None:
+        """After a fault that every batch would meet, or some in a row, nothing more is asked for in this call."""
+        final = status is not None and (status in _FINAL or 300 <= status < 400)
+        enough = _REFUSED_IN_A_ROW if status in _HALVED else _IN_A_ROW
+        with self._lock:
+            self._failed += 1
+            if self._hopeless or not (final or self._failed >= enough):
+                return
+            row = "" if final else f" after {self._failed} failures in a row"
+            self._hopeless = f"not asked any more{row}: {why}"
+
+    def _request(self, client: Any, texts: Sequence[str], most: float) -> Any:
         import json
 
+        import openai
+
         settings = self._settings
+        with self._lock:
+            if self._beyond(self._open_cost):  # an answer was lost since this batch was let through
+                raise EndpointError(self._over())
         more = {"dimensions": settings.dimensions} if settings.dimensions is not None else {}
-        answered = client.embeddings.with_raw_response.create(
-            model=settings.model, input=list(texts), encoding_format=settings.encoding, **more
-        )
+        try:
+            answered = client.embeddings.with_raw_response.create(
+                model=settings.model, input=list(texts), encoding_format=settings.encoding, **more
+            )
+        except openai.APIConnectionError as fault:  # time-outs too: it was asked, and may have done its work
+            if "Connect" not in type(fault.__cause__).__name__:
+                with self._lock:
+                    self._lost_cost += most
+            raise
         try:
             return json.loads(answered.content)
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
 
     def _reserve(self, texts: Sequence[str]) -> float | None:
@@ -170,11 +224,15 @@ class OpenAiEmbedder:
             return 0.0
         most = price * sum(len(text.encode("utf-8", "surrogatepass")) + 1 for text in texts) / 1e6
         with self._lock:
-            cap = self._settings.max_cost_usd
-            if cap is not None and self._paid + self._billed + self._open_cost + most > cap:
+            if self._beyond(self._open_cost + most):
                 return None
             self._open_cost += most
         return most
+
+    def _beyond(self, more: float) -> bool:
+        """Whether `more` USD on top of all that was, or may have been, spent could pass the cap."""
+        cap = self._settings.max_cost_usd
+        return cap is not None and self._paid + self._billed + self._lost_cost + more > cap
 
     def _release(self, most: float) -> None:
         with self._lock:
@@ -196,9 +254,10 @@ class OpenAiEmbedder:
                 self._unknown = self._unknown or price is None
 
     def _over(self) -> str:
+        lost = f", up to {self._lost_cost:.6g} for answers that were lost" if self._lost_cost else ""
         return (
-            f"not asked: max_cost_usd = {self._settings.max_cost_usd:g} could be passed "
-            f"({self._paid + self._billed:.6g} USD spent at {self._settings.price_per_million:g} USD per 1M tokens)"
+            f"not asked: max_cost_usd = {self._settings.max_cost_usd:g} could be passed ({self._paid + self._billed:.6g} USD "
+            f"spent{lost} at {self._settings.price_per_million:g} USD per 1M tokens)"
         )
 
     def close(self) -> None:
@@ -219,56 +278,3 @@ def _batches(texts: Sequence[str], most_texts: int, most_bytes: int) -> Iterator
         size += length
     if batch:
         yield batch
-
-
-def read(answer: Any, number: int, dimensions: int | None) -> Any:
-    """The unit vectors (number x d, float32) of an answer in the order asked; ValueError says what is wrong with it."""
-    import numpy as np
-
-    from gate.embedders._cached import unit
-
-    rows = answer.get("data") if isinstance(answer, dict) else None
-    if not isinstance(rows, list):
-        raise ValueError("it is no JSON object with a list 'data'")
-    if len(rows) != number:
-        raise ValueError(f"{len(rows)} vectors for {number} texts")
-    order = [row.get("index") if isinstance(row, dict) else None for row in rows]
-    if any(index is not None for index in order):
-        if sorted(map(str, order)) != sorted(map(str, range(number))):
-            raise ValueError("its indexes are not those of the texts")
-    else:
-        order = list(range(number))  # some servers leave the index out; the order is then all there is
-    vectors: list[Any] = [None] * number
-    for index, row in zip(order, rows, strict=True):
-        vectors[int(index or 0)] = _vector(row.get("embedding") if isinstance(row, dict) else None)
-    lengths = {len(vector) for vector in vectors}
-    if len(lengths) > 1:
-        raise ValueError(f"vectors of different lengths ({', '.join(map(str, sorted(lengths)))})")
-    if dimensions is not None and lengths != {dimensions}:
-        raise ValueError(f"vectors of {lengths.pop()} dimensions where {dimensions} were asked for")
-    found = np.asarray(vectors, dtype=np.float64)
-    if not np.isfinite(found).all():
-        raise ValueError("a vector has a value that is no finite number")
-    if not found.any(axis=1).all():
-        raise ValueError("a vector is all zeros")
-    return unit(found)
-
-
-def _vector(value: Any) -> Any:
-    """One embedding as numbers: a list, or base64 of little-endian float32."""
-    import numpy as np
-
-    if isinstance(value, str):
-        try:
-            raw = base64.b64decode(value, validate=True)
-        except (binascii.Error, ValueError):
-            raise ValueError("a vector is no base64") from None
-        if not raw or len(raw) % 4:
-            raise ValueError("a vector's base64 is no list of float32")
-        return np.frombuffer(raw, dtype="<f4").astype(np.float64)
-    numbers = isinstance(value, list) and all(
-        isinstance(one, int | float) and not isinstance(one, bool) for one in value
-    )
-    if not numbers or not value:
-        raise ValueError("a vector is no list of numbers")
-    return np.asarray(value, dtype=np.float64)

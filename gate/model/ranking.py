@@ -44,7 +44,8 @@ class Arm(Protocol):
     `prepare(queries, pool)` is told every query of a run before the first is asked, so that it can ask a service
     in batches; what goes wrong there is raised later, by `search`, for the queries it concerns. `close()` ends what it
     started. `tokens(query)` is what it reads in a query, `explain(query, chunk_id)` what made the score of one chunk: its terms, or
-    one number. `unknown` counts pages that it named and the corpus does not have. `spent` is a gate.model.cost.Spent. `tolerance` is the difference of two scores that means nothing (0.0).
+    one number. `unknown` counts pages that it named and the corpus does not have. `spent` is a gate.model.cost.Spent.
+    `warnings` are what its user should hear although it measured. `tolerance` is the difference of two scores that means nothing (0.0).
     """
 
     def search(self, query: str, pool: int) -> Sequence[Hit]: ...

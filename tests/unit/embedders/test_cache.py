@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import random
+import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -121,6 +124,116 @@ def test_a_folder_that_cannot_be_written_costs_a_warning(tmp_path: Path) -> None
     assert len(cache.warnings) == 1
 
 
+READ_ONLY = """
+import os, sys
+sys.path.insert(0, sys.argv[2])
+from pathlib import Path
+from test_cache import key, row
+from gate.embedders._cache import Cache
+import numpy
+if os.geteuid() == 0:
+    os.setuid(65534)  # root may write everywhere
+cache = Cache(Path(sys.argv[1]))
+found = dict(cache.get([key(one) for one in range(10)]))
+assert len(found) == 10, len(found)
+assert found[key(3)].tobytes() == row(3).tobytes()
+cache.put({key(50): row(50)})
+cache.close()
+print(*cache.warnings, sep="\\n")
+"""
+
+
+@pytest.mark.parametrize(("folder_mode", "file_mode"), [(0o555, 0o444), (0o555, 0o644), (0o755, 0o444)])
+def test_a_cache_that_cannot_be_written_is_read(tmp_path: Path, folder_mode: int, file_mode: int) -> None:
+    with tempfile.TemporaryDirectory(prefix="gate-cache-") as name:
+        folder = Path(name)
+        filled(folder).close()
+        (folder / FILE).chmod(file_mode)
+        folder.chmod(folder_mode)
+        before = sorted((path.name, path.read_bytes()) for path in folder.iterdir())
+        done = subprocess.run(
+            [sys.executable, "-c", READ_ONLY, name, str(Path(__file__).parent)],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+            cwd=tmp_path,
+        )
+        after = sorted((path.name, path.read_bytes()) for path in folder.iterdir() if path.name == FILE)
+        folder.chmod(0o755)
+    assert done.returncode == 0, done.stderr
+    assert "nothing" in done.stdout
+    assert "kept" in done.stdout
+    assert after == before
+
+
+def test_asking_what_is_there_makes_nothing(tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "none")
+    assert cache.stats().vectors == 0
+    assert cache.prune(size=0) == 0
+    cache.close()
+    assert not (tmp_path / "none").exists()
+
+
+def test_what_was_set_aside_is_shown(tmp_path: Path) -> None:
+    (tmp_path / FILE).write_bytes(b"something else" * 100)
+    cache = filled(tmp_path)
+    stats = cache.stats()
+    assert stats.vectors == 10
+    assert [path.read_bytes()[:14] for path in stats.aside] == [b"something else"]
+    cache.close()
+
+
+def test_a_foreign_database_is_not_even_changed(tmp_path: Path) -> None:
+    other = sqlite3.connect(tmp_path / FILE)
+    other.execute("CREATE TABLE mine (x)")
+    other.commit()
+    other.close()
+    before = (tmp_path / FILE).read_bytes()
+    cache = filled(tmp_path)
+    (aside,) = cache.stats().aside
+    assert aside.read_bytes() == before
+    cache.close()
+
+
+def test_of_two_that_find_a_bad_file_only_one_sets_it_aside(tmp_path: Path) -> None:
+    filled(tmp_path, 300).close()
+    one, other = Cache(tmp_path), Cache(tmp_path)
+    for cache in (one, other):
+        assert len(list(cache.get([key(0)]))) == 1
+    torn = bytearray((tmp_path / FILE).read_bytes())
+    torn[4096:] = b"\xff" * (len(torn) - 4096)
+    with (tmp_path / FILE).open("r+b") as file:
+        file.write(bytes(torn))
+    one.put({key(1000): row(1000)})
+    other.put({key(2000): row(2000)})
+    assert "set aside" in str(one.warnings)
+    assert "set aside" not in str(other.warnings)
+    one.close()
+    other.close()
+    third = Cache(tmp_path)
+    assert len(dict(third.get([key(1000), key(2000)]))) == 2, "both in the new file, without asking again"
+    assert len(third.stats().aside) == 1
+    third.close()
+
+
+def test_prune_beside_a_reader_is_no_internal_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gate.embedders._cache._BUSY_SECONDS", 0.1)
+    filled(tmp_path).close()
+    other = sqlite3.connect(tmp_path / FILE, isolation_level=None)
+    other.execute("BEGIN")
+    other.execute("SELECT * FROM vectors").fetchone()
+    cache = Cache(tmp_path)
+    assert cache.prune(size=0) == 10
+    assert cache.prune(days=10**9) == 0
+    cache.close()
+    other.execute("ROLLBACK")
+    other.close()
+    again = Cache(tmp_path)
+    assert again.stats().vectors == 0
+    again.close()
+
+
 def test_a_locked_cache_costs_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gate.embedders._cache._BUSY_SECONDS", 0.1)
     filled(tmp_path).close()
@@ -136,11 +249,13 @@ def test_a_locked_cache_costs_a_warning(tmp_path: Path, monkeypatch: pytest.Monk
     cache.close()
 
 
-def test_two_processes_fill_one_cache(tmp_path: Path) -> None:
+def test_processes_that_begin_together_fill_one_cache(tmp_path: Path) -> None:
     code = (
-        "import sys; sys.path.insert(0, sys.argv[3]); from pathlib import Path; from test_cache import key, row\n"
+        "import sys, time; sys.path.insert(0, sys.argv[3]); from pathlib import Path; from test_cache import key, row\n"
         "from gate.embedders._cache import Cache\n"
         "cache = Cache(Path(sys.argv[1])); start = int(sys.argv[2])\n"
+        "(Path(sys.argv[1]) / f'ready-{start}').touch()\n"
+        "while len(list(Path(sys.argv[1]).glob('ready-*'))) < 3: time.sleep(0.001)\n"
         "for at in range(start, start + 200): cache.put({key(at): row(at)})\n"
         "assert cache.warnings == [], cache.warnings\n"
     )
@@ -149,14 +264,61 @@ def test_two_processes_fill_one_cache(tmp_path: Path) -> None:
         subprocess.Popen(
             [sys.executable, "-c", code, str(tmp_path), str(start), here], stderr=subprocess.PIPE
         )
-        for start in (0, 200)
+        for start in (0, 200, 400)
     ]
     for one in running:
         _, said = one.communicate(timeout=60)
         assert one.returncode == 0, said.decode()
     cache = Cache(tmp_path)
-    assert len(dict(cache.get([key(one) for one in range(400)]))) == 400
+    assert len(dict(cache.get([key(one) for one in range(600)]))) == 600
+    assert cache.stats().aside == ()
     cache.close()
+
+
+WRITER = """
+import sys
+sys.path.insert(0, sys.argv[2])
+from pathlib import Path
+from test_cache import key, row
+from gate.embedders._cache import Cache
+cache = Cache(Path(sys.argv[1]))
+for start in range(int(sys.argv[3]), 10**9, 7):
+    cache.put({key(at): row(at, 64) for at in range(start, start + 7)})
+    print(start, flush=True)  # acknowledged
+"""
+
+
+def test_what_was_acknowledged_survives_kill_9(tmp_path: Path) -> None:
+    """One cache, killed again and again: every batch that was said to be kept is there, bit for bit."""
+    chance = random.Random(9)
+    acknowledged: list[int] = []
+    for attempt in range(20):
+        begin = attempt * 100_000
+        process = subprocess.Popen(
+            [sys.executable, "-c", WRITER, str(tmp_path), str(Path(__file__).parent), str(begin)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        assert process.stdout is not None
+        told = process.stdout.readline()
+        time.sleep(chance.random() * 0.1)
+        process.send_signal(signal.SIGKILL)
+        rest, said = process.communicate(timeout=30)
+        assert process.returncode == -signal.SIGKILL, said.decode()
+        # The last line may be half written.
+        acknowledged += [int(line) for line in (told + rest).split(b"\n")[:-1]]
+    assert len(acknowledged) > 20
+    cache = Cache(tmp_path)
+    wanted = {key(start + at): start + at for start in acknowledged for at in range(7)}
+    found = dict(cache.get(wanted))
+    assert len(found) == len(wanted)
+    assert all(vector.tobytes() == row(wanted[name], 64).tobytes() for name, vector in found.items())
+    assert cache.warnings == []
+    assert cache.stats().aside == ()
+    cache.close()
+    database = sqlite3.connect(tmp_path / FILE)
+    assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    database.close()
 
 
 def test_prune_removes_what_was_long_unused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -228,9 +390,15 @@ def test_vectors_of_two_lengths_are_never_mixed(tmp_path: Path) -> None:
     first.passages(["one"])
     first.close()
     second = CachedEmbedder(Counting(odd=True), Cache(tmp_path))
-    with pytest.raises(EmbeddingError, match="3 dimensions where others have 2"):
+    with pytest.raises(
+        EmbeddingError, match=r"3 dimensions where others have 2.*'revision'.*gate cache prune --all"
+    ):
         second.passages(["one", "new"])
+    assert "3 dimensions" in str(second.queries(["new"])["new"]), "nor are a query's and a passage's"
     second.close()
+    third = CachedEmbedder(Counting(), Cache(tmp_path))
+    assert third.passages(["one", "new"]).tolist() == [[3, 1], [3, 1]], "what did not fit was not kept"
+    third.close()
 
 
 def test_queries_can_bypass_the_cache(tmp_path: Path) -> None:

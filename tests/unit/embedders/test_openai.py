@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from embeddings_site import DIMENSIONS, Fault, Site, embeddings_site, vector
 
+from gate.embedders._cache import Cache
+from gate.embedders._cached import CachedEmbedder
 from gate.embedders._endpoint import Client
 from gate.embedders._host import Host
 from gate.embedders.openai import OpenAiEmbedder, Settings, build
 from gate.errors import InputError
+from gate.model.embedding import EmbeddingError
 from gate.model.ranking import SecretRefusedError
 from gate.store import config
 
@@ -103,6 +107,26 @@ def test_it_asks_again(site: Site, status: int) -> None:
     assert 0.5 <= second <= 1.0
 
 
+@pytest.mark.parametrize(
+    ("headers", "waited"),
+    [
+        ({"Retry-After": "7"}, 7.0),
+        ({"Retry-After-Ms": "1500", "Retry-After": "2"}, 1.5),
+        ({"Retry-After": "-3"}, 0.0),
+        ({"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0),
+        ({"Retry-After": "nan"}, None),
+        ({"Retry-After": "soon"}, None),
+        ({"Retry-After": "Wed, 99 Oct 2015 07:28:00 GMT"}, None),
+    ],
+)
+def test_what_it_waits_for(site: Site, headers: dict[str, str], waited: float | None) -> None:
+    site.faults = [Fault(status=429, headers=headers)]
+    made = embedder(site)
+    assert all_of(made, TEXTS)[1] == {}
+    (found,) = made.waits  # type: ignore[attr-defined]
+    assert found == waited if waited is not None else 0.25 <= found <= 0.5
+
+
 @pytest.mark.parametrize("after", ["7", "Wed, 21 Oct 2125 07:28:00 GMT"])
 def test_retry_after_is_honoured_or_too_long(site: Site, after: str) -> None:
     site.faults = [Fault(status=429, headers={"Retry-After": after})]
@@ -138,6 +162,9 @@ def test_a_time_out_is_told(site: Site) -> None:
         ("half", "1 vectors for 3 texts"),
         ("dimensions", "different lengths (63, 64)"),
         ("nan", "no finite number"),
+        ("endless", "no finite number"),
+        ("huge", "too long or too short"),
+        ("tiny", "too long or too short"),
         ("zero", "all zeros"),
         ("twice", "indexes are not those of the texts"),
         ("junk", "no JSON object"),
@@ -159,11 +186,78 @@ def test_one_text_that_is_refused_does_not_cost_its_neighbours(site: Site) -> No
     assert len(vectors) == 9
 
 
-def test_a_refused_key_is_said_without_the_key(site: Site) -> None:
-    site.faults = [Fault(status=401, times=9)]
-    _, faults = all_of(embedder(site), TEXTS)
+def test_an_option_that_every_text_is_refused_for_costs_few_requests(site: Site) -> None:
+    site.faults = [Fault(status=400, times=9999)]
+    texts = [f"text {number}" for number in range(2000)]
+    _, faults = all_of(embedder(site, concurrency=1), texts)
+    assert len(faults) == 2000
+    assert len(site.requests) < 30
+    assert "not asked any more after 8 failures in a row" in faults[1999]
+
+
+def test_a_refused_key_is_said_without_the_key_and_tried_once(site: Site) -> None:
+    site.faults = [Fault(status=401, times=99)]
+    _, faults = all_of(embedder(site, batch_texts=1, concurrency=2), TEXTS)
     assert "answered 401: no: Bearer ***" in faults[0]
-    assert len(site.requests) == 1
+    assert "not asked any more: " in faults[9]
+    assert len(site.requests) <= 2
+
+
+@pytest.mark.parametrize("how", ["status", "drop", "junk"])
+def test_an_endpoint_that_fails_batch_after_batch_is_left_alone(site: Site, how: str) -> None:
+    site.faults = [Fault(how, times=9999)]
+    texts = [f"text {number:02}" for number in range(100)]
+    _, faults = all_of(embedder(site, batch_texts=1, concurrency=1, retries=1), texts)
+    assert len(site.requests) == 3 * (1 if how == "junk" else 2)
+    assert "not asked any more after 3 failures in a row" in faults[99]
+    site.forget()
+    site.faults = [Fault(how, text=f"text {number:02}", times=2) for number in (1, 2, 50, 51, 98)]
+    vectors, faults = all_of(embedder(site, batch_texts=1, concurrency=1, retries=1), texts)
+    assert set(faults) <= {1, 2, 50, 51, 98}, "two failures between answers stop nothing"
+    assert len(vectors) >= 95
+
+
+@pytest.mark.parametrize("stored", [KEY + "\n", f"  {KEY}\r\n"])
+def test_a_key_with_a_line_end_is_the_key(site: Site, stored: str) -> None:
+    assert all_of(embedder(site, key=stored), TEXTS)[1] == {}
+    assert site.headers[0]["authorization"] == f"Bearer {KEY}"
+
+
+@pytest.mark.parametrize("stored", [KEY[:9] + "\n" + KEY[9:], KEY + "é"])
+def test_what_can_be_no_key_is_said_without_showing_it(site: Site, stored: str) -> None:
+    _, faults = all_of(embedder(site, key=stored), TEXTS)
+    assert faults[0].startswith("OPENAI_API_KEY holds what no key can hold")
+    assert KEY[:9] not in faults[0]
+    assert site.requests == []
+
+
+@pytest.mark.parametrize("azure", [False, True])
+@pytest.mark.parametrize("key", [KEY, None])
+def test_nothing_else_of_the_environment_is_sent(
+    site: Site, monkeypatch: pytest.MonkeyPatch, azure: bool, key: str | None
+) -> None:
+    """The SDK reads all of these by itself, and would send them to whatever address the change names."""
+    ambient = {
+        "OPENAI_ORG_ID": "org-ambient",
+        "OPENAI_PROJECT_ID": "project-ambient",
+        "OPENAI_CUSTOM_HEADERS": "X-Ambient: ambient\nAuthorization: Bearer ambient\napi-key: ambient",
+        "OPENAI_ADMIN_KEY": "admin-ambient",
+        "OPENAI_API_KEY": "sk-ambient",
+        "AZURE_OPENAI_API_KEY": "azure-ambient",
+        "AZURE_OPENAI_AD_TOKEN": "token-ambient",
+    }
+    for name, value in ambient.items():
+        monkeypatch.setenv(name, value)
+    more: dict[str, Any] = {"api_version": "2024-10-21"} if azure else {}
+    if key is None:
+        more |= {"needs_key": False}
+    assert all_of(embedder(site, key=key, **more), TEXTS)[1] == {}
+    (sent,) = site.headers
+    assert "ambient" not in str(sent)
+    expected = {"api-key": KEY} if azure else {"authorization": f"Bearer {KEY}"}
+    assert {name: sent[name] for name in ("authorization", "api-key") if name in sent} == (
+        expected if key else {}
+    )
 
 
 def test_no_redirect_is_followed(site: Site) -> None:
@@ -235,6 +329,27 @@ def test_the_cap_is_never_passed(site: Site) -> None:
     assert len(site.texts) == len(vectors), "what could pass the cap is not even asked"
 
 
+def test_what_was_asked_and_lost_counts_against_the_cap(site: Site) -> None:
+    """The endpoint may have done the work and may bill it. Each text is 5 tokens, and could be 28 by its bytes."""
+    options = {
+        "price_per_million": 1_000_000.0,
+        "price_date": "2026-11-30",
+        "batch_texts": 1,
+        "concurrency": 1,
+    }
+    site.faults = [Fault("drop", text="number 0", times=1)]
+    made = embedder(site, max_cost_usd=28.0 + 28.0 + 2.0, **options)
+    vectors, faults = all_of(made, TEXTS)
+    assert len(vectors) == 1, "28 lost, 5 spent: the next could pass the cap"
+    assert made.spent.cost_usd == 5.0, "the ledger has what was counted"
+    assert "5 USD spent, up to 28 for answers that were lost" in faults[9]
+    site.faults = [Fault("drop", text="number 0", times=1)]
+    site.forget()
+    vectors, faults = all_of(embedder(site, max_cost_usd=30.0, **options), TEXTS)
+    assert (len(site.requests), vectors) == (1, {}), "asking for the lost one again could pass it as well"
+    assert "max_cost_usd = 30 could be passed" in faults[0]
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -248,6 +363,21 @@ def test_the_cap_is_never_passed(site: Site) -> None:
 def test_wrong_settings_are_input_errors(options: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError, match=said):
         config.typed(Settings, {"type": "openai", "model": "m", **options}, "gate.toml")
+
+
+def test_a_whole_batch_of_another_length_is_not_kept(site: Site, tmp_path: Path) -> None:
+    site.faults = [Fault("shorter", text="number 4")]
+    made = CachedEmbedder(embedder(site, batch_texts=3, concurrency=1), Cache(tmp_path))
+    with pytest.raises(
+        EmbeddingError, match=r"3 of 10 texts have no vector: .*63 dimensions where others have 64"
+    ):
+        made.passages(TEXTS)
+    made.close()
+    site.forget()
+    again = CachedEmbedder(embedder(site), Cache(tmp_path))
+    assert np.array_equal(again.passages(TEXTS), [right(text) for text in TEXTS])
+    assert site.texts == TEXTS[3:6]
+    again.close()
 
 
 def test_azure_is_spoken_to_by_deployment(site: Site) -> None:
