@@ -11,7 +11,7 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -62,6 +62,13 @@ class Runtime(Frozen):
     def credentials(self) -> tuple[tuple[str, str], ...]:
         """(variable, "") for all that the code is handed: it goes to a process, not to an address."""
         return tuple((name, "") for name in self.env)
+
+    def lacking(self, root: Path | None) -> Iterator[str]:
+        """What is not on this machine: the interpreter."""
+        try:
+            find_interpreter(self.python, os.environ, root or Path.cwd())
+        except ProcessError as fault:
+            yield str(fault)
 
 
 class UserCodeError(RuntimeError):
@@ -163,10 +170,15 @@ def _executable(name: str, folder: Path, where: str, ours: Mapping[str, str]) ->
     return found
 
 
+def on_the_path(name: str) -> bool:
+    """Whether this is a name, to be looked for on the path, and no path itself."""
+    return os.path.basename(name) == name  # noqa: PTH119
+
+
 def find_program(name: str, folder: Path, ours: Mapping[str, str]) -> str | None:
     """A program by its name on the path, or by its path from `folder`; None where there is none that can be run."""
     expanded = os.path.expanduser(name)  # noqa: PTH111 - Path raises where there is no home
-    if os.path.basename(expanded) == expanded:  # noqa: PTH119 - a name, to be looked for on the path
+    if on_the_path(expanded):
         return shutil.which(expanded, path=ours.get("PATH"))
     path = os.path.join(folder, expanded)  # noqa: PTH118
     return path if os.access(path, os.X_OK) and not os.path.isdir(path) else None  # noqa: PTH112

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import queue
 import random
 import re
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlsplit
@@ -23,9 +26,14 @@ if TYPE_CHECKING:
     from urllib3 import BaseHTTPResponse, PoolManager
 
 _AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
+# A query that ends so says that the next one would, too.
+_ALIKE = frozenset({0, 401, 403, 404, 408, 429, 502, 503, 504})
+_LOST = 4
 _LONGEST_WAIT = 90.0
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _SAID = 300
+_OURS = ("host", "content-length", "transfer-encoding", "connection")
 
 
 def _address(url: str) -> str:
@@ -33,17 +41,30 @@ def _address(url: str) -> str:
         raise ValueError("is no http(s) address")
     if urlsplit(url).username or urlsplit(url).password:
         raise ValueError("holds a user or password; send them in 'headers' from an environment variable")
+    if _VARIABLE.search(url):
+        raise ValueError("holds a variable, which only 'headers' may: addresses are shown in reports")
     return url
 
 
+def _headers(headers: dict[str, str]) -> dict[str, str]:
+    for name, value in headers.items():
+        # Behind a shared front, Host chooses whose service it is: a secret would reach another than the granted one.
+        if name.lower() in _OURS:
+            raise ValueError(f"sets {name}, which follows from url and body")
+        if not _NAME.fullmatch(name) or not (value.isascii() and value.isprintable()):
+            raise ValueError("holds what no header can hold, such as a line break or a letter outside ASCII")
+    return headers
+
+
 Address = Annotated[Text, AfterValidator(_address)]
+Headers = Annotated[dict[str, str], AfterValidator(_headers)]
 
 
 class Service(Frozen):
     """Where it is and how patient to be. `headers` may hold `${NAME}`: an environment variable that the base sends there."""
 
     url: Address
-    headers: dict[str, str] = Field(default_factory=dict)
+    headers: Headers = Field(default_factory=dict)
     timeout_seconds: Annotated[float, Field(ge=0.1, le=3600.0)] = 30.0
     retries: Annotated[int, Field(ge=0, le=20)] = 3
     concurrency: Annotated[int, Field(ge=1, le=64)] = 4
@@ -53,24 +74,40 @@ class Service(Frozen):
         """(variable, address) of what the headers send."""
         return tuple((name, self.url) for value in self.headers.values() for name in _VARIABLE.findall(value))
 
+    def lacking(self) -> Iterator[str]:
+        """What the headers need and the environment does not have."""
+        names = dict.fromkeys(name for name, _ in self.credentials())
+        return (f"{name} is not set" for name in names if not os.environ.get(name, "").strip())
+
 
 class ServiceError(RuntimeError):
-    """The service gave no answer that can be used."""
+    """The service gave no answer that can be used. `alike`: it would give none to the next query either."""
+
+    def __init__(self, said: str, *, alike: bool = False) -> None:
+        super().__init__(said)
+        self.alike = alike
 
 
 class Client:
-    """Asks one service. Used from several threads."""
+    """Asks one service. Used from several threads.
+
+    A service that leaves a few queries in a row without any answer is not asked the rest: an arm that lacks one answer is
+    not measured in any case, and a run over a dead service ends in minutes.
+    """
 
     def __init__(
         self,
         service: Service,
         secret: Callable[[str, str], str | None],
-        wait: Callable[[float], None] = time.sleep,
+        wait: Callable[[float], object] | None = None,
     ) -> None:
         self._service = service
         self._secret = secret
-        self._wait = wait
+        self._ended = threading.Event()
+        self._wait = wait or self._ended.wait
         self._lock = threading.Lock()
+        self._in_a_row = 0
+        self._last_fault = ""
         self._pool: PoolManager | None = None
         self._headers: dict[str, str] = {}
         self._hidden: list[str] = []
@@ -89,10 +126,15 @@ class Client:
     def _filled(self, value: str) -> str:
         def replace(match: re.Match[str]) -> str:
             found = self._secret(match[1], self._service.url)
-            if found is None:
+            found = (found or "").strip()  # a line break at the end of a secret is a common slip
+            if not found:
                 raise ServiceError(
                     f"{match[1]} is not set. Set it, in the Action through the job's env and allowed-header-env; a pull "
                     "request from a fork never gets it"
+                )
+            if not (found.isascii() and found.isprintable()):
+                raise ServiceError(
+                    f"{match[1]} holds what no header can hold, such as a line break or a letter outside ASCII. Set it anew"
                 )
             self._hidden.append(found)
             return found
@@ -101,6 +143,46 @@ class Client:
 
     def ask(self, method: str, url: str, body: Any = None) -> Any:
         """The JSON that the service answers; ServiceError says what came instead."""
+        with self._lock:
+            if self._in_a_row >= _LOST:
+                said = f"not asked: {_LOST} queries in a row got no answer (last: {self._last_fault})"
+                raise ServiceError(said)
+        try:
+            answer = self._patiently(method, url, body)
+        except ServiceError as fault:
+            with self._lock:
+                self._in_a_row = self._in_a_row + 1 if fault.alike else 0
+                self._last_fault = str(fault)
+            raise
+        with self._lock:
+            self._in_a_row = 0
+        return answer
+
+    def side_by_side(self, work: Callable[[str], object], asked: Iterable[str]) -> None:
+        """`work` for each, `concurrency` at a time; what it raises is lost. An interrupt waits for nothing in flight."""
+        left: queue.SimpleQueue[str] = queue.SimpleQueue()
+        for one in asked:
+            left.put(one)
+
+        def take() -> None:
+            with suppress(queue.Empty):
+                while not self._ended.is_set():
+                    work(left.get_nowait())
+
+        threads = [
+            threading.Thread(target=take, name="gate-http", daemon=True)
+            for _ in range(min(self._service.concurrency, left.qsize()))
+        ]
+        try:
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        except BaseException:
+            self._ended.set()
+            raise
+
+    def _patiently(self, method: str, url: str, body: Any) -> Any:
         self.open()
         headers = {"Accept": "application/json", **self._headers}
         raw = None
@@ -108,7 +190,7 @@ class Client:
             raw = json.dumps(body).encode()
             headers.setdefault("Content-Type", "application/json")
         for attempt in range(self._service.retries + 1):
-            last = attempt == self._service.retries
+            last = attempt == self._service.retries or self._ended.is_set()
             with self._lock:
                 self.requests += 1
             status, said, pause = self._once(method, url, raw, headers, attempt)
@@ -117,7 +199,7 @@ class Client:
             again = status == 0 or status in _AGAIN
             if last or not again or pause > _LONGEST_WAIT:
                 tried = f" after {attempt + 1} attempts" if attempt else ""
-                raise ServiceError(f"{said}{tried}")
+                raise ServiceError(f"{said}{tried}", alike=status in _ALIKE)
             self._wait(pause)
         raise AssertionError("the last attempt returns or raises")
 
@@ -144,6 +226,10 @@ class Client:
             return 0, f"{where} gave no answer within {service.timeout_seconds:g} s", pause
         except urllib3.exceptions.HTTPError as fault:
             return 0, f"cannot reach {where} ({self.told(f'{type(fault).__name__}: {fault}')})", pause
+        except (ValueError, OSError) as fault:  # what http.client minds shows the header in its message
+            raise ServiceError(
+                f"cannot ask {where} ({self.told(f'{type(fault).__name__}: {fault}')})"
+            ) from None
         if 300 <= answer.status < 400:
             return answer.status, f"{where} answered {answer.status}, a redirect; none is followed", pause
         if not 200 <= answer.status < 300:
@@ -164,7 +250,8 @@ class Client:
         return quiet(" ".join(text.split()), _SAID)
 
     def close(self) -> None:
-        """Close the connections."""
+        """Close the connections. Who waits to ask again does not."""
+        self._ended.set()
         pool, self._pool = self._pool, None
         if pool is not None:
             pool.clear()
@@ -183,7 +270,8 @@ def _read(answer: BaseHTTPResponse, service: Service) -> bytes:
             raise ServiceError(f"{origin(service.url)} answered more than max_bytes = {service.max_bytes}")
         if time.monotonic() > deadline:
             answer.close()
-            raise ServiceError(f"{origin(service.url)} was not done within {service.timeout_seconds:g} s")
+            said = f"{origin(service.url)} was not done within {service.timeout_seconds:g} s"
+            raise ServiceError(said, alike=True)
     return b"".join(parts)
 
 
@@ -197,27 +285,3 @@ def _retry_after(value: str | None) -> float | None:
             return max(parsedate_to_datetime(value).timestamp() - time.time(), 0.0)
         except ValueError:
             return None
-
-
-def pointed(value: Any, pointer: str) -> Any:
-    """What a JSON pointer (RFC 6901) names in `value`; LookupError where there is nothing."""
-    for token in pointer.split("/")[1:]:
-        key = token.replace("~1", "/").replace("~0", "~")
-        if isinstance(value, list):
-            if not (key.isascii() and key.isdigit()) or int(key) >= len(value):
-                raise LookupError(key)
-            value = value[int(key)]
-        elif isinstance(value, dict) and key in value:
-            value = value[key]
-        else:
-            raise LookupError(key)
-    return value
-
-
-def _pointer(text: str) -> str:
-    if text and not text.startswith("/"):
-        raise ValueError("is no JSON pointer, which begins with '/'")
-    return text
-
-
-Pointer = Annotated[str, AfterValidator(_pointer)]

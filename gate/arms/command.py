@@ -24,9 +24,10 @@ from typing import Any
 from pydantic import Field
 
 from gate.arms._answers import AnswerError, Pages, from_json
-from gate.arms._bridge import Seconds, Variable, find_program
+from gate.arms._bridge import Seconds, Variable, find_program, on_the_path
 from gate.arms._conversation import Conversation
 from gate.arms._process import Process, ProcessError, environment, quiet
+from gate.errors import Problem
 from gate.model.ranking import Hit, Materials
 from gate.model.settings import ArmSettings, Text
 
@@ -44,6 +45,27 @@ class Settings(ArmSettings):
 
 class CommandError(RuntimeError):
     """The program said that it failed, or answered what is no list of hits."""
+
+
+def problems(settings: Settings, where: str, root: Path | None) -> Iterable[Problem]:
+    """In the Action the program is one of the path, or lies in the repository."""
+    name = settings.command[0]
+    workspace = os.environ.get("GITHUB_WORKSPACE")
+    if os.environ.get("GITHUB_ACTIONS") != "true" or not workspace or on_the_path(name):
+        return ()
+    # Of the program only its folder: in a virtual environment the program itself is a link, and leads away.
+    folder = (root or Path.cwd()) / Path(os.path.expanduser(name)).parent  # noqa: PTH111 - Path raises without a home
+    if Path(os.path.realpath(folder)).is_relative_to(os.path.realpath(workspace)):
+        return ()
+    todo = "In the Action name a program of the path, or one in the repository."
+    return (Problem(where, f"command leads out of the repository ({name!r})", todo),)
+
+
+def lacking(settings: Settings, root: Path | None) -> Iterable[str]:
+    """What is not on this machine."""
+    name = settings.command[0]
+    if find_program(name, root or Path.cwd(), os.environ) is None:
+        yield f"no such program ({name!r})"
 
 
 def credentials(settings: Settings) -> Iterable[tuple[str, str]]:
@@ -99,7 +121,8 @@ class CommandArm:
                 raise process.broken(f'its first line is not {{"protocol": {PROTOCOL}}}')
         except TimeoutError:
             process.kill()
-            what = f"starting {quiet(name, 200)} took over {settings.startup_seconds:g} s{process.tail()}"
+            waited = f"took over {settings.startup_seconds:g} s (does it flush its first line?)"
+            what = f"starting {quiet(name, 200)} {waited}{process.tail()}"
             raise TimeoutError(what) from None
         except ProcessError as fault:
             process.kill()

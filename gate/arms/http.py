@@ -16,7 +16,8 @@ from urllib.parse import quote
 from pydantic import model_validator
 
 from gate.arms._answers import AnswerError, Pages, as_score
-from gate.arms._http import Client, Pointer, Service, ServiceError, pointed
+from gate.arms._http import Client, Service, ServiceError
+from gate.arms._pointer import Pointer, pointed
 from gate.model.cost import Spent
 from gate.model.ranking import Hit, Materials
 from gate.model.settings import ArmSettings
@@ -38,17 +39,22 @@ class Settings(ArmSettings, Service):
     @model_validator(mode="after")
     def _asks(self) -> Settings:
         if "{query}" not in self.url and "{query}" not in repr(self.body):
-            raise ValueError("neither url nor body holds {query}: every query would be asked alike")
+            raise ValueError("holds {query} in neither url nor body: every query would be asked alike")
         if self.method == "GET" and self.body is not None:
-            raise ValueError("a GET has no body: put {query} into the url")
+            raise ValueError("is a GET, which has no body: put {query} into the url")
         if any(mark in self.url.partition("?")[0].split("/", 3)[2] for mark in _PLACEHOLDERS):
-            raise ValueError("the host in url may hold no placeholder")
+            raise ValueError("holds a placeholder in the host of url")
         return self
 
 
 def credentials(settings: Settings) -> Iterable[tuple[str, str]]:
     """(variable, address) of what the headers send."""
     return settings.credentials()
+
+
+def lacking(settings: Settings, _root: Path | None) -> Iterable[str]:
+    """What is not on this machine."""
+    return settings.lacking()
 
 
 def build(materials: Materials, settings: Settings) -> HttpArm:
@@ -78,29 +84,23 @@ class HttpArm:
 
     def prepare(self, queries: Sequence[str], pool: int) -> None:
         """Ask them all, `concurrency` at a time; what fails is kept for `search` to raise."""
-        from concurrent.futures import ThreadPoolExecutor
-
         asked = [query for query in dict.fromkeys(queries) if (query, pool) not in self._answers]
-        with ThreadPoolExecutor(self._settings.concurrency, thread_name_prefix="gate-http") as threads:
-            for query, answer in zip(
-                asked, threads.map(lambda one: self._kept(one, pool), asked), strict=True
-            ):
-                self._answers[query, pool] = answer
+        self._client.side_by_side(lambda query: self._keep(query, pool), asked)
 
     def search(self, query: str, pool: int) -> Sequence[Hit]:
         """The hits of one query. ServiceError where there are none to be had."""
         if (query, pool) not in self._answers:
-            self._answers[query, pool] = self._kept(query, pool)
+            self._keep(query, pool)
         answer = self._answers[query, pool]
         if isinstance(answer, Exception):
             raise answer
         return self._pages.hits(answer)
 
-    def _kept(self, query: str, pool: int) -> list[dict[str, Any]] | Exception:
+    def _keep(self, query: str, pool: int) -> None:
         try:
-            return self._read(self._ask(query, pool), pool)
+            self._answers[query, pool] = self._read(self._ask(query, pool), pool)
         except Exception as fault:
-            return fault
+            self._answers[query, pool] = fault
 
     def _ask(self, query: str, pool: int) -> Any:
         settings = self._settings

@@ -34,6 +34,11 @@ def credentials(settings: Settings) -> Iterable[tuple[str, str]]:
     return settings.credentials()
 
 
+def lacking(settings: Settings, root: Path | None) -> Iterable[str]:
+    """What is not on this machine."""
+    return settings.lacking(root)
+
+
 def build(materials: Materials, settings: Settings) -> PythonArm:
     """Start the user's code. What is wrong with it is a reason why the arm is not measured."""
     root: Path = getattr(materials, "root", None) or Path.cwd()

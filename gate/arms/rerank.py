@@ -9,7 +9,9 @@ the order of the arm.
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -18,6 +20,8 @@ from pydantic import Field, model_validator
 
 from gate.arms._bridge import Bridge, Runtime, Target
 from gate.arms._http import Client, Service, ServiceError
+from gate.arms._process import quiet
+from gate.harness import told
 from gate.model.cost import Spent
 from gate.model.ranking import Arm, Hit, Materials
 from gate.model.settings import ArmSettings, Name, Text
@@ -63,6 +67,11 @@ def credentials(settings: Settings) -> Iterable[tuple[str, str]]:
     )
 
 
+def lacking(settings: Settings, root: Path | None) -> Iterable[str]:
+    """What is not on this machine."""
+    return settings.endpoint.lacking() if settings.endpoint is not None else settings.lacking(root)
+
+
 def build(materials: Materials, settings: Settings) -> RerankArm:
     """Nothing is asked before the first query."""
     first = materials.arm(settings.of)
@@ -94,23 +103,43 @@ class RerankArm:
         return getattr(self._first, "unknown", ())
 
     def prepare(self, queries: Sequence[str], pool: int) -> None:
-        """Let the arm below ask in batches."""
-        told: Callable[[Sequence[str], int], None] | None = getattr(self._first, "prepare", None)
-        if told is not None:
-            told(queries, pool)
+        """Let the arm below ask in batches, and the scorer score several queries at a time where it can."""
+        prepare: Callable[[Sequence[str], int], None] | None = getattr(self._first, "prepare", None)
+        if prepare is not None:
+            prepare(queries, pool)
+        if isinstance(self._scorer, HttpScorer):
+            texts: dict[str, list[str]] = {}
+            for query in queries:
+                with suppress(Exception):  # `search` meets the same fault, and tells it
+                    texts[query] = self._texts(self._head(self._hits(query, pool)))
+            self._scorer.prepare({query: some for query, some in texts.items() if some})
+
+    def _hits(self, query: str, pool: int) -> list[Hit]:
+        try:
+            return list(self._first.search(query, pool))[:pool]
+        except Exception as fault:
+            raise ScoreError(f"arm '{self._settings.of}': {told(fault)}") from fault
+
+    def _head(self, hits: Sequence[Hit]) -> Sequence[Hit]:
+        return hits[: self._settings.depth]
+
+    def _texts(self, head: Sequence[Hit]) -> list[str]:
+        """What is scored. A hit without text would be scored as nothing, and the ranking be one of nothings."""
+        for position, hit in enumerate(head, 1):
+            if not hit.text.strip():
+                raise ScoreError(
+                    f"hit {position} of the arm '{self._settings.of}' ({quiet(hit.chunk_id, 200)!r}) has no text to score. "
+                    "Let it return texts, or chunk ids of the corpus"
+                )
+        return [hit.text for hit in head]
 
     def search(self, query: str, pool: int) -> Sequence[Hit]:
         """The arm's own faults are told with its name; ScoreError where the scorer's answer is no ranking."""
-        try:
-            hits = list(self._first.search(query, pool))[:pool]
-        except Exception as fault:
-            raise ScoreError(
-                f"the arm '{self._settings.of}' failed: {type(fault).__name__}: {fault}"
-            ) from fault
-        head, rest = hits[: self._settings.depth], hits[self._settings.depth :]
+        hits = self._hits(query, pool)
+        head, rest = self._head(hits), hits[self._settings.depth :]
         if not head:
             return []
-        scores = self._scorer.score(query, [hit.text for hit in head])
+        scores = self._scorer.score(query, self._texts(head))
         if len(scores) != len(head) or not all(map(math.isfinite, scores)):
             raise ScoreError(f"the scorer did not give one finite number for each of {len(head)} texts")
         order = sorted(range(len(head)), key=lambda position: -scores[position])
@@ -164,12 +193,34 @@ class HttpScorer:
         self._endpoint = endpoint
         self._client = client
         self._pairs = 0
+        self._lock = threading.Lock()
+        self._answers: dict[tuple[str, tuple[str, ...]], list[float] | Exception] = {}
 
     @property
     def spent(self) -> Spent:
         return Spent(requests=self._client.requests, texts=self._pairs, cost_usd=None if self._pairs else 0.0)
 
+    def prepare(self, texts: Mapping[str, Sequence[str]]) -> None:
+        """Ask for all of them, a few at a time; what fails is kept for `score` to raise."""
+        asked = {query: some for query, some in texts.items() if (query, tuple(some)) not in self._answers}
+        self._client.side_by_side(lambda query: self._keep(query, tuple(asked[query])), asked)
+
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
+        key = (query, tuple(texts))
+        if key not in self._answers:
+            self._keep(*key)
+        answer = self._answers[key]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def _keep(self, query: str, texts: tuple[str, ...]) -> None:
+        try:
+            self._answers[query, texts] = self._ask(query, texts)
+        except Exception as fault:
+            self._answers[query, texts] = fault
+
+    def _ask(self, query: str, texts: Sequence[str]) -> list[float]:
         endpoint = self._endpoint
         body: dict[str, Any] = {"query": query, endpoint.documents: list(texts)}
         if endpoint.documents == "documents":
@@ -177,7 +228,8 @@ class HttpScorer:
         if endpoint.model is not None:
             body["model"] = endpoint.model
         answer = self._client.ask("POST", endpoint.url, body)
-        self._pairs += len(texts)
+        with self._lock:
+            self._pairs += len(texts)
         rows = answer.get("results", answer.get("data")) if isinstance(answer, dict) else answer
         scores: dict[int, float] = {}
         for row in rows if isinstance(rows, list) else ():

@@ -13,6 +13,7 @@ from gate.commands._load import Project, typed_arm
 from gate.commands._measure import Workshop, legs
 from gate.corpus.read import read_corpus
 from gate.errors import GateError
+from gate.model.grants import NOTHING
 from gate.model.page import Corpus
 from gate.model.run import Run
 from gate.model.settings import OpenArmSettings
@@ -61,7 +62,7 @@ class BaseTree:
             arms = embedded_arms(self._run.base.settings.arms, self.where, self._project.root)
         except GateError:
             return None
-        return Workshop(self.corpus, arms, self.where, self._project.root)
+        return Workshop(self.corpus, arms, self.where, self._project.root, NOTHING)
 
     def close(self) -> None:
         """Let go of the arms and the folder."""

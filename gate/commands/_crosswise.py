@@ -14,6 +14,7 @@ from gate.errors import GateError
 from gate.explain import Crosswise, doing, fell, legs_of, moved_to, plainly, with_cause
 from gate.harness import evaluate
 from gate.model.comparison import ArmComparison, CaseMove
+from gate.model.grants import NOTHING
 from gate.model.measurement import Label, Measurement, Row
 from gate.model.ranking import Arm
 from gate.model.run import Run
@@ -148,7 +149,7 @@ class _Crosswise:
         arms: dict[str, Any] = {}
         if self._corpus_changed:
             arms = embedded_arms(open_arms, where, self._project.root)
-        return Workshop(self._suite.corpus, arms, where, self._project.root)
+        return Workshop(self._suite.corpus, arms, where, self._project.root, NOTHING)
 
     def _new_settings(self) -> Workshop:
         """The change's arms over the pages of the base; without any arm where those cannot be had."""
@@ -157,4 +158,4 @@ class _Crosswise:
         arms: dict[str, Any] = {}
         if corpus is not None and self._changed:
             arms = embedded_arms(self._suite.settings.arms, where, self._project.root)
-        return Workshop(corpus or self._suite.corpus, arms, where, self._project.root)
+        return Workshop(corpus or self._suite.corpus, arms, where, self._project.root, NOTHING)

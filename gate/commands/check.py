@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from gate.commands import _flags
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from gate.commands._load import Suite
     from gate.model.case import Case
@@ -50,8 +51,9 @@ def run(args: argparse.Namespace) -> int:
     value: dict[str, Any] = {"problems": [], "suites": {}}
     fault: InputError | None = None
     try:
-        suites, _ = load_all(open_project(args), args)
-        value["suites"] = {name: describe(suite) for name, suite in suites.items()}
+        project = open_project(args)
+        suites, _ = load_all(project, args)
+        value["suites"] = {name: describe(suite, project.root) for name, suite in suites.items()}
     except InputError as found:
         fault = found
         value["problems"] = [{"where": p.where, "what": p.what, "todo": p.todo} for p in found.problems]
@@ -76,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def describe(suite: Suite) -> dict[str, Any]:
+def describe(suite: Suite, root: Path) -> dict[str, Any]:
     """Counts, and what is worth a second look although nothing is wrong."""
     from collections import Counter
 
@@ -110,6 +112,7 @@ def describe(suite: Suite) -> dict[str, Any]:
             notices.append(
                 f"the cases differ from the baseline's ({changes}): refresh with 'gate baseline {suite.name}'"
             )
+    notices += lacks(suite, root)
     notices += shallow(suite.cases.headers, suite.settings.k)
     notices += lint(suite.cases.all_cases, suite.corpus.pages, suite.trusted)
     return {
@@ -123,6 +126,17 @@ def describe(suite: Suite) -> dict[str, Any]:
         "questions": None if suite.questions is None else len(suite.questions),
         "notices": notices,
     }
+
+
+def lacks(suite: Suite, root: Path) -> Iterator[str]:
+    """What this machine does not have, and an arm needs: no fault of the settings, so only a notice."""
+    from gate import registry
+
+    for name, settings in suite.arms.items():
+        if ":" not in settings.type:
+            lacking = getattr(registry.load("arms", settings.type, suite.name), "lacking", None)
+            for said in lacking(settings, root) if lacking is not None else ():
+                yield f"arm '{name}': {said.rstrip('.')}. Here it would not be measured"
 
 
 def kind_hints(cases: Sequence[Case], trusted: Measurement | None) -> list[str]:

@@ -32,6 +32,7 @@ class Grants(NamedTuple):
 
 
 EVERYTHING = Grants()
+NOTHING = Grants(frozenset())
 
 
 def origin(url: str) -> str:

@@ -184,14 +184,16 @@ def _judged(suite: SuiteReport, arm: ArmReport) -> str:
 
 def spent_line(spent: Spent) -> str:
     """`12 texts embedded, 4,812 cached, 1 request, 0.0002 USD at 0.02 USD per 1M tokens (2026-11-30)`."""
-    said = [f"{plural(spent.texts, 'text')} embedded", f"{spent.cached:,} cached"]
+    said = []
+    if spent.texts or spent.cached or not spent.requests:
+        said += [f"{plural(spent.texts, 'text')} embedded", f"{spent.cached:,} cached"]
     if spent.requests:
         said.append(plural(spent.requests, "request"))
     if spent.tokens:
         said.append(plural(spent.tokens, "token"))
     if spent.cost_usd is None:
         said.append("cost unknown")
-    elif spent.requests or spent.cost_usd:
+    elif spent.cost_usd or (spent.requests and spent.texts):  # a service that only searches has no price
         at = f" at {spent.price}" if spent.price else ""
         said.append(f"{usd(spent.cost_usd)} USD{at}")
     return ", ".join(said)

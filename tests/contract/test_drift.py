@@ -35,7 +35,7 @@ PAGES = {
     for path in [
         REPOSITORY / "README.md",
         REPOSITORY / "CONTRIBUTING.md",
-        *sorted((REPOSITORY / "docs").glob("*.md")),
+        *sorted((REPOSITORY / "docs").rglob("*.md")),
     ]
 }
 CONFIGURATION = PAGES["docs/configuration.md"]

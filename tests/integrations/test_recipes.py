@@ -107,7 +107,7 @@ def users(project: Project) -> Project:
 def arm(project: Project, target: str, more: str = "") -> Any:
     project.write(
         "gate.toml",
-        project.read("gate.toml")
+        project.read("gate.toml").partition("\n[suite.docs.arms.mine]")[0]
         + f'\n[suite.docs.arms.mine]\ntype = "python"\ntarget = "{target}"\npython = "{PYTHON}"\n{more}',
     )
     done = project.gate("run", "--no-baseline", "--json", "-", "--arm", "mine")
@@ -128,6 +128,46 @@ def test_a_framework(users: Project, title: str) -> None:
     assert {page for case in found["cases"] for page in case["ranked"]} <= {
         path.stem for path in (users.root / "docs").glob("*.md")
     }
+
+
+# What the same frameworks return when they are called in other ways.
+OTHER_WAYS = {
+    "LangChain documents with scores": (
+        "LangChain",
+        "def search(query, pool): return store.similarity_search_with_score(query, k=pool)",
+    ),
+    "LangChain awaited": ("LangChain", "async def search(query): return await retriever.ainvoke(query)"),
+    "LlamaIndex nodes": (
+        "LlamaIndex",
+        "def search(query, pool): return [hit.node for hit in index.as_retriever(similarity_top_k=pool).retrieve(query)]",
+    ),
+    "LlamaIndex awaited": (
+        "LlamaIndex",
+        "async def search(query, pool): return await index.as_retriever(similarity_top_k=pool).aretrieve(query)",
+    ),
+    "LlamaIndex sources of an answer": (
+        "LlamaIndex",
+        "from llama_index.core.llms import MockLLM\n"
+        "engine = index.as_query_engine(llm=MockLLM(max_tokens=4), similarity_top_k=20)\n"
+        "def search(query): return engine.query(query).source_nodes",
+    ),
+    "Haystack component": (
+        "Haystack",
+        "component = InMemoryBM25Retriever(document_store=store)\n"
+        "def search(query, pool): return component.run(query=query, top_k=pool)",
+    ),
+}
+
+
+@pytest.mark.parametrize("way", OTHER_WAYS)
+def test_a_framework_called_in_another_way(users: Project, way: str) -> None:
+    framework, code = OTHER_WAYS[way]
+    users.write("my_index.py", INDEXES[framework])
+    users.write("plain.py", block(framework))
+    users.write("retriever.py", f"from my_index import *\n{code}\n")
+    plain = {case["id"]: case["ranked"] for case in arm(users, "plain:search")["cases"]}
+    found = {case["id"]: case["ranked"] for case in arm(users, "retriever:search")["cases"]}
+    assert found == plain
 
 
 @pytest.fixture

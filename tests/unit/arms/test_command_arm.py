@@ -108,7 +108,8 @@ def test_hits_in_three_forms(made: Materials) -> None:
         ("answer['hits'] = [['errors', 'high']]", "a score that is no number (a text)"),
         ("answer['hits'] = [['errors', True]]", "a score that is no number (true or false)"),
         ("answer['hits'] = [['errors', 1, 2]]", "a list of 3, not an [id, score] pair"),
-        ('answer = \'{"id": 1, "hits": [["errors", NaN]]}\'', "does not keep to the protocol"),
+        ('answer = \'{"id": 1, "hits": [["errors", NaN]]}\'', "hit 1 ('errors') has the score nan"),
+        ('answer = \'{"id": 1, "hits": [["errors", 1e999]]}\'', "hit 1 ('errors') has the score inf"),
         ("sys.stderr.write('out of memory\\n'); sys.exit(3)", "exit code 3; its last output: out of memory"),
         ("os.kill(os.getpid(), 9)", "SIGKILL"),
     ],
@@ -128,6 +129,13 @@ def test_it_is_started_again_three_times_at_most(made: Materials) -> None:
     reasons = [reason(arm) for _ in range(6)]
     assert "not asked: started again 3 times" in reasons[4]
     assert "exit code 9" in reasons[5]
+
+
+def test_a_score_that_is_none_costs_no_restart(made: Materials) -> None:
+    arm = made("if query != 'good': answer['hits'] = [['errors', float('nan')]]")
+    assert all("has the score nan" in reason(arm) for _ in range(9))
+    assert not isinstance(ask(arm, "good", 5), str)
+    assert arm._talk.starts == 1
 
 
 def test_a_query_that_hangs_fails_alone_and_in_time(made: Materials) -> None:
@@ -201,6 +209,33 @@ def test_wrong_settings_are_input_errors() -> None:
     ):
         with pytest.raises(InputError, match=said):
             config.typed(command.Settings, {"type": "command", **raw}, "gate.toml")
+
+
+@pytest.mark.parametrize(
+    ("name", "allowed"),
+    [
+        ("node", True),
+        ("./bin/search", True),
+        ("bin/python", True),
+        ("../search", False),
+        ("/bin/sh", False),
+        ("~/search", False),
+        ("away/sh", False),
+    ],
+)
+def test_in_the_action_the_program_is_of_the_path_or_of_the_repository(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, allowed: bool
+) -> None:
+    repository = tmp_path / "repository"
+    (repository / "bin").mkdir(parents=True)
+    (repository / "bin" / "python").symlink_to(sys.executable)
+    (repository / "away").symlink_to("/bin")
+    settings = config.typed(command.Settings, {"type": "command", "command": [name]}, "gate.toml")
+    assert list(command.problems(settings, "gate.toml", repository)) == []
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_WORKSPACE", str(repository))
+    found = [problem.what for problem in command.problems(settings, "gate.toml", repository)]
+    assert found == ([] if allowed else [f"command leads out of the repository ({name!r})"])
 
 
 def test_a_retriever_in_node(made: Materials) -> None:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +16,8 @@ from search_site import Request, Site, search_site
 
 from gate.arms import http
 from gate.arms._answers import Pages
-from gate.arms._http import Client, pointed
+from gate.arms._http import Client
+from gate.arms._pointer import pointed
 from gate.errors import InputError
 from gate.harness import ask
 from gate.model.page import Chunk
@@ -223,6 +228,71 @@ def test_headers_come_from_the_environment_and_are_hidden(site: Site) -> None:
     arm.close()
 
 
+def test_a_secret_with_a_slip_is_mended_or_refused_and_never_shown(site: Site) -> None:
+    def reason(secret: str) -> str:
+        arm = made(site, Materials({"KEY": secret}), headers={"Authorization": "Bearer ${KEY}"})
+        with closing(arm):
+            return str(ask(arm, "x", 5))
+
+    site.answer = lambda request: (403, {}, {})
+    assert "answered 403" in reason(" very-secret\n")
+    assert [request.headers["authorization"] for request in site.requests] == ["Bearer very-secret"]
+    for secret in ("very-secret\nX-Other: 1", "very-secret-\u00e9", "very-secret-\u2026", "very\0secret"):
+        assert reason(secret).startswith("KEY holds what no header can hold")
+        assert "very" not in reason(secret)
+    assert "KEY is not set" in reason(" \n")
+    assert len(site.requests) == 1
+
+
+@pytest.mark.parametrize("status", [0, 401, 503])
+def test_a_service_that_answers_nobody_is_not_asked_for_ever(site: Site, status: int) -> None:
+    site.answer = lambda request: (status, {}, {})
+    arm = made(site, concurrency=1, retries=1)
+    queries = [f"q{at}" for at in range(50)]
+    arm.prepare(queries, 5)
+    reasons = [str(ask(arm, query, 5)) for query in queries]
+    assert all("not asked" not in one for one in reasons[:4])
+    assert all(one.startswith("not asked: 4 queries in a row got no answer (last: ") for one in reasons[4:])
+    assert "127.0.0.1" in reasons[4]
+    assert len(site.requests) == 4 * (1 if status == 401 else 2)
+    arm.close()
+
+
+def test_queries_that_a_service_refuses_one_by_one_are_all_asked(site: Site) -> None:
+    def answer(request: Request) -> Any:
+        number = int(request.body["q"][1:])
+        return (
+            (400, {}, {"error": "syntax"}) if number < 9 else (503 if number % 2 else 200, {}, {"hits": []})
+        )
+
+    site.answer = answer
+    arm = made(site, concurrency=1, retries=0)
+    reasons = [str(ask(arm, f"q{at}", 5)) for at in range(20)]
+    assert not any("not asked" in one for one in reasons)
+    assert len(site.requests) == 20
+    arm.close()
+
+
+def test_an_interrupt_waits_for_no_answer(tmp_path: Path, site: Site) -> None:
+    """In a process of its own: a service that hangs, and a person who presses Ctrl-C."""
+    site.answer = lambda request: (time.sleep(20), (200, {}, {"hits": []}))[1]  # type: ignore[func-returns-value]
+    code = f"""
+import sys
+sys.path[:0] = {[str(Path(__file__).parent), *sys.path]!r}
+from test_http_arm import made
+from search_site import Site
+made(Site({site.url!r})).prepare(["a", "b"], 5)
+"""
+    process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True)
+    while len(site.requests) < 2 and process.poll() is None:
+        time.sleep(0.02)
+    start = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=30)
+    assert said.splitlines()[-1] == "KeyboardInterrupt"
+    assert time.monotonic() - start < 5
+
+
 def test_a_header_that_may_not_be_sent_sends_nothing(site: Site) -> None:
     for name, said in (("REFUSED", "is not sent to"), ("UNSET", "UNSET is not set")):
         arm = made(site, headers={"Authorization": f"${{{name}}}"})
@@ -236,10 +306,14 @@ def test_a_header_that_may_not_be_sent_sends_nothing(site: Site) -> None:
     [
         ({"url": "ftp://host/{query}"}, "no http(s) address"),
         ({"url": "http://user:pw@host/{query}"}, "user or password"),
-        ({"url": "http://{query}.host/x"}, "host in url"),
-        ({"body": {"q": "x"}}, "holds {query}"),
-        ({"method": "GET"}, "a GET has no body"),
+        ({"url": "http://{query}.host/x"}, "in the host of url"),
+        ({"body": {"q": "x"}}, "holds {query} in neither"),
+        ({"method": "GET"}, "is a GET, which has no body"),
         ({"method": "PUT"}, "method"),
+        ({"url": "http://host/?key=${KEY}&q={query}"}, "only 'headers' may"),
+        ({"headers": {"hOst": "other.example.com"}}, "sets hOst"),
+        ({"headers": {"X": "a\nb"}}, "no header can hold"),
+        ({"headers": {"X\u00e9": "a"}}, "no header can hold"),
         ({"hits": "hits"}, "JSON pointer"),
         ({"urll": "x"}, "url"),
     ],

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +45,8 @@ class First:
     def search(self, query: str, pool: int) -> Sequence[Hit]:
         if query == "broken":
             raise RuntimeError("index is gone")
+        if query == "blank":
+            return [HITS[0], replace(HITS[1], text=" \n")]
         return HITS[:pool] if query != "none" else []
 
 
@@ -103,7 +108,8 @@ def test_a_scorer_orders_the_first_and_leaves_the_rest(made: Any) -> None:
         ("raise", "ValueError: no model (mine.py:4)"),
         ("nan", "has the score nan"),
         ("fewer", "score returned 1 numbers for 6 texts"),
-        ("broken", "the arm 'keyword' failed: RuntimeError: index is gone"),
+        ("broken", "arm 'keyword': RuntimeError: index is gone"),
+        ("blank", "hit 2 of the arm 'keyword' ('p1#0') has no text to score"),
     ],
 )
 def test_what_is_no_ranking_is_said(made: Any, query: str, said: str) -> None:
@@ -156,6 +162,31 @@ def test_an_endpoint_that_scores_others_is_not_believed(made: Any, site: Site, r
     reason = ask(arm, "x", 20)
     assert isinstance(reason, str)
     assert "of 6 texts" in reason
+
+
+def test_an_endpoint_that_answers_no_number(made: Any, site: Site) -> None:
+    site.answer = lambda request: (
+        200, {}, {"results": [{"index": at, "relevance_score": math.nan} for at in range(6)]}
+    )  # fmt: skip
+    reason = ask(made(endpoint={"url": f"{site.url}/rerank"}), "x", 20)
+    assert reason == "the scorer did not give one finite number for each of 6 texts"
+
+
+def test_several_queries_are_scored_at_a_time_and_once(made: Any, site: Site) -> None:
+    def slowly(request: Request) -> Any:
+        time.sleep(0.1)
+        return (500, {}, {}) if request.body["query"] == "q3" else scored(request, "results")
+
+    site.answer = slowly
+    arm = made(endpoint={"url": f"{site.url}/rerank", "concurrency": 3, "retries": 0})
+    arm.prepare([*(f"q{at}" for at in range(6)), "broken", "none", "blank"], 20)
+    assert site.most_at_once == 3
+    assert pages(arm, "q1") == ["p5", "p4", "p3", "p2", "p1", "p0"]
+    assert "answered 500" in str(ask(arm, "q3", 20))
+    assert "index is gone" in str(ask(arm, "broken", 20))
+    assert pages(arm, "none") == []
+    assert arm.spent.requests == len(site.requests) == 6
+    assert arm.spent.texts == 5 * 6, "what the endpoint refused was not scored"
 
 
 def test_wrong_settings_are_input_errors() -> None:

@@ -209,3 +209,19 @@ def test_outside_github_all_is_empty_and_the_work_tree_is_measured() -> None:
     event = read_event({}, {})
     assert event == Event()
     assert plan(event, Mode.GATE).activity is Activity.MEASURE
+
+
+@pytest.mark.parametrize(
+    ("ref", "number"),
+    [
+        (f"refs/heads/gh-readonly-queue/main/pr-12-{'a' * 40}", 12),
+        (f"refs/heads/gh-readonly-queue/release/2.x/pr-9-{'0' * 40}", 9),
+        (f"refs/heads/gh-readonly-queue/main/pr-12-{'a' * 40}/pr-13", None),
+        (f"refs/heads/mine/gh-readonly-queue/main/pr-12-{'a' * 40}", None),
+        ("refs/heads/gh-readonly-queue/main/pr--", None),
+        ("", None),
+    ],
+)
+def test_whose_entry_of_a_merge_queue_it_is(ref: str, number: int | None) -> None:
+    assert read_event({}, {"merge_group": {"head_ref": ref}}).queued == number
+    assert read_event({}, {"merge_group": ref}).queued is None

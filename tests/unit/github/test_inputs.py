@@ -72,6 +72,17 @@ def test_a_pull_request_is_a_whole_number(value: str) -> None:
         of(PULL_REQUEST=value)
 
 
+@pytest.mark.parametrize("key", ["docs/api", "a,b", "a:b", "a\nb", 'a"b', "*", "x" * 101, "a\\b"])
+def test_a_comment_key_is_a_part_of_the_names_of_an_artifact_and_a_cache(key: str) -> None:
+    with pytest.raises(InputError, match="input 'comment-key'"):
+        read_inputs({"INPUT_COMMENT_KEY": key})
+
+
+@pytest.mark.parametrize("key", ["", "py3.13", "ubuntu-latest 3.13", "größe", "x" * 100])
+def test_what_a_matrix_holds_is_a_comment_key(key: str) -> None:
+    assert read_inputs({"INPUT_COMMENT_KEY": key}).comment_key == key
+
+
 def test_what_is_given_is_read() -> None:
     found = of(
         SUITE="docs, api\nfaq docs2", MODE="comment", COMMENT="failure", COMMENT_LAYOUT="combined",

@@ -397,6 +397,25 @@ def test_who_approves(site: Site, reviews: Callable[[Site], object], expected: b
     assert approved(site.client(), 1, site.head) is expected
 
 
+def test_a_reviewer_of_whom_nothing_is_known_hinders_nobody(site: Site) -> None:
+    """Such as an app, or an account that is gone: GitHub answers 404 about its permissions."""
+    _approve(site, "review-app[bot]")
+    site.github.fail_next(
+        "GET",
+        "*/collaborators/review-app*/permission",
+        refused(404, "review-app[bot] is not a user"),
+        times=9,
+    )
+    assert approved(site.client(), 1, site.head) is False
+    _approve(site, "ann")
+    assert approved(site.client(), 1, site.head) is True
+    site.github.fail_next(
+        "GET", "*/collaborators/ann/permission", refused(403, "Must have push access"), times=9
+    )
+    with pytest.raises(GitHubError, match="403"):
+        approved(site.client(), 1, site.head)
+
+
 def test_an_approval_of_an_older_head_does_not_count(site: Site) -> None:
     _approve(site, "ann")
     site.push()
