@@ -90,7 +90,7 @@ def test_a_broken_page_fails_the_gate_and_the_comment_says_what_broke(
     verdict = next(line for line in comment.splitlines() if line.startswith("### "))
     assert "regression" in verdict
     assert "exact_term" in verdict
-    assert re.search(r"\d+ of 8", verdict), "the kind's count stands in the verdict line"
+    assert re.search(r"\d+ of 10", verdict), "the kind's count stands in the verdict line"
     about = comment[comment.index(CASE) :]
     assert PAGE in about
     assert "1 -> " in about, "the rank before"
@@ -150,9 +150,9 @@ def test_the_demo_measures_three_arms_without_a_key_a_network_or_a_cache(orbit: 
     )
     assert done.returncode == 0, done.stdout + done.stderr
     arms = json.loads(orbit.read("report.json"))["suites"][0]["arms"]
-    assert {name: arm["n"] for name, arm in arms.items()} == {"keyword": 22, "vector": 22, "hybrid": 22}
+    assert {name: arm["n"] for name, arm in arms.items()} == {"keyword": 37, "vector": 37, "hybrid": 37}
     for name in arms:
-        assert re.search(rf"^{name} +all +22 ", done.stdout, re.MULTILINE), name
+        assert re.search(rf"^{name} +all +37 ", done.stdout, re.MULTILINE), name
 
 
 MACHINES = (
@@ -228,7 +228,7 @@ def test_the_set_has_the_shape_that_was_promised(orbit: Project) -> None:
     assert set(kinds) == {"exact_term", "semantic", "multi_hop"}
     assert all(len(row["relevant_doc_ids"]) in (2, 3) for row in rows if row["kind"] == "multi_hop")
     local = [json.loads(line) for line in orbit.read("eval/retrieval_queries.local.jsonl").splitlines()]
-    assert local[0]["version"] == "local-v1"
+    assert local[0]["version"] == "local-v2"
     issues = {
         issue["id"]: issue
         for issue in map(json.loads, orbit.read("datasets/orbit/issues/issues.jsonl").splitlines())
@@ -242,11 +242,11 @@ def test_the_set_has_the_shape_that_was_promised(orbit: Project) -> None:
 def test_the_difficulty_is_that_of_a_real_set(orbit: Project) -> None:
     code, everything = orbit.report("--split", "all", "--no-baseline")
     keyword = everything["arms"]["keyword"]
-    assert (code, keyword["n"]) == (0, 45)
+    assert (code, keyword["n"]) == (0, 75)
     assert 0.75 <= keyword["recall"] <= 0.9
     assert keyword["hit"] > 0.9
     assert 1 <= keyword["diagnosis"]["counts"]["ranking"] <= 4
     _, test = orbit.report("--no-baseline")
     keyword = test["arms"]["keyword"]
-    assert keyword["n"] == 22
+    assert keyword["n"] == 37
     assert all(kind["recall"] < 1.0 for kind in keyword["by_kind"].values())
