@@ -7,7 +7,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 FOLDER = Path(__file__).parents[3] / "gate" / "metrics"
@@ -65,7 +65,7 @@ def test_scores_are_floats_between_0_and_1(
 
 
 @each_metric
-@settings(max_examples=15)
+@settings(max_examples=15, suppress_health_check=[HealthCheck.filter_too_much])
 @given(ranked=rankings, grades=labels, k=cutoffs, place=st.integers(0, 29))
 def test_moving_a_relevant_page_up_never_lowers_the_score(
     metric: ModuleType, ranked: list[str], grades: dict[str, int], k: int, place: int
