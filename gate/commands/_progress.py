@@ -1,7 +1,12 @@
-"""A progress line on standard error, for work that takes over a second, and only on a terminal."""
+"""A progress line on standard error, for work that takes over a second, and only on a terminal.
+
+Never in a workflow, whose runner may give its steps a terminal: there a workflow command behind an unfinished line is not
+obeyed.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from typing import Self
@@ -31,6 +36,7 @@ class Progress:
             now - self._started > SHOW_AFTER_SECONDS
             and now - self._drawn > REDRAW_SECONDS
             and sys.stderr.isatty()
+            and os.environ.get("GITHUB_ACTIONS") != "true"
         ):
             self._drawn = now
             share = min(self._done / self._total, 1.0)

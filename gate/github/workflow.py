@@ -31,9 +31,13 @@ def mask(secret: str) -> str:
 
 
 def fenced(text: str, token: str) -> str:
-    """`text` with workflow commands switched off around it. `token` is random, so `text` cannot switch them on."""
+    """`text` with workflow commands switched off around it. `token` is random, so `text` cannot switch them on.
+
+    It begins on a line of its own: behind anything left unfinished before it, the command would be text, and switch
+    nothing off.
+    """
     body = text if text.endswith("\n") else f"{text}\n"
-    return f"::stop-commands::{token}\n{body}::{token}::\n"
+    return f"\n::stop-commands::{token}\n{body}::{token}::\n"
 
 
 def output(name: str, value: str, token: str) -> str:

@@ -135,7 +135,7 @@ def test_hostile_text_in_what_is_invalid(site: Site, file: str, old: str, new: s
 
 HOSTILE_ARM = r'''
 """A retriever that is a pull request's own code."""
-import json, os, pathlib, sys
+import json, os, pathlib, sys, time
 
 SEEN, FOLDER = "@seen@", "@folder@"
 
@@ -177,6 +177,7 @@ def attack(when):
 
 
 attack("import")
+time.sleep(1.5)  # slow enough for a progress line, were one drawn: nothing may stand before a command of ours
 
 
 def search(query, k=10, *more, **others):
