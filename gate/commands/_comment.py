@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gate.commands._action import REPORT, TEMPLATES, Outputs, event_of, folder_of, needs_approval, tell
+from gate.commands._step import REPORT, TEMPLATES, Outputs, event_of, folder_of, tell
+from gate.commands._step_measure import needs_approval
 from gate.errors import GateError
 from gate.github.client import GitHubClient, GitHubError
 from gate.github.comment import Stamp, ours

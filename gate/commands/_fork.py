@@ -12,9 +12,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gate.commands._action import Outputs, append_summary, event_of, problem_list, visible_line
 from gate.commands._comment import post_everywhere, post_report
 from gate.commands._remote import find_settings
+from gate.commands._step import Outputs, event_of, problem_list
+from gate.commands._step_publish import append_summary
 from gate.commands._upstream import approved_losses, template_folders
 from gate.errors import GateError, InputError, Problem, did_you_mean, raise_all
 from gate.github import fork
@@ -25,6 +26,7 @@ from gate.github.inputs import Inputs, read_inputs
 from gate.github.propose import Proposer, path_inside
 from gate.github.workflow import command, mask
 from gate.model.verdict import Exit, Verdict
+from gate.report.escape import terminal
 
 if TYPE_CHECKING:
     from gate.commands._remote import Found
@@ -52,7 +54,7 @@ def run_fork(environment: Mapping[str, str]) -> int:
         code = _run(environment, outputs, token)
     except GateError as fault:
         for problem in fault.problems[:10]:
-            print(command("error", visible_line(str(problem)[:1000])), end="")
+            print(command("error", terminal(str(problem)[:1000])), end="")
         outputs.set("verdict", Verdict.INVALID.value)
         code = int(Exit.INVALID)
     except GitHubError as fault:

@@ -12,9 +12,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from gate.commands._action import Outputs, append_summary, event_of, faulty, folder_of, problem_list
 from gate.commands._refresh import Change, change_report, file_of, reason_of
 from gate.commands._remote import Found, find_settings
+from gate.commands._step import Outputs, event_of, faulty, folder_of, problem_list
+from gate.commands._step_publish import append_summary
 from gate.errors import GateError, InputError, NotMeasuredError, Problem, did_you_mean, raise_all
 from gate.github.client import GitHubError
 from gate.github.inputs import Inputs, read_inputs

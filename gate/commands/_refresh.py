@@ -51,11 +51,11 @@ def reason_of(inputs: Inputs) -> str | None:
 
 def measure_refresh(inputs: Inputs, folder: Path) -> Report:
     """Measure every selected suite twice and write the files of this job; nothing is written unless all is well."""
-    from gate.commands._action import measuring_arguments
     from gate.commands._again import past_caches
     from gate.commands._drift import drifted
     from gate.commands._lowered import explained_from, would_lower
     from gate.commands._recording import reference_of
+    from gate.commands._step_measure import measuring_arguments
     from gate.commands.baseline import measure_whole
     from gate.store import canonical
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gate.commands._action import visible_line
 from gate.commands._remote import find_settings
 from gate.errors import InputError
 from gate.github import fork
@@ -16,6 +15,7 @@ from gate.github.client import GitHubError, PullState
 from gate.github.post import approved
 from gate.github.propose import Proposer, path_inside
 from gate.github.workflow import command
+from gate.report.escape import terminal
 from gate.store.text import decode
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def approved_losses(
         print(command("warning", f"the reviews could not be read, so nothing is approved ({fault})"), end="")
         return {}
     except InputError as fault:
-        said = visible_line(str(fault.problems[0])[:1000])
+        said = terminal(str(fault.problems[0])[:1000])
         print(command("warning", f"the change's accepted losses cannot be read: {said}"), end="")
     return brought
 
@@ -65,7 +65,7 @@ def template_folders(client: Proposer, inputs: Inputs, into: Path) -> Path | Non
         if trunk is not None:
             _lay_out(client, trunk.sha, find_settings(client, trunk.sha, inputs, default), into)
     except (GitHubError, InputError) as fault:
-        said = visible_line(str(fault)[:1000])
+        said = terminal(str(fault)[:1000])
         print(command("warning", f"the templates of the default branch are not used: {said}"), end="")
         return None
     return into

@@ -15,7 +15,16 @@ examples:
   gate action propose     a pull request with a refreshed baseline (needs GATE_TOKEN)
   gate action finish      exit with the verdict's code
 """
-STEPS = ("plan", "measure", "publish", "comment", "fork", "propose", "finish")
+STEPS = {
+    "plan": "_step_plan",
+    "measure": "_step_measure",
+    "publish": "_step_publish",
+    "comment": "_comment",
+    "fork": "_fork",
+    "propose": "_propose",
+    "finish": "_step_publish",
+}
+"""Step -> the module with its `run_<step>`: the steps without a token never import a client."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,25 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     import os
+    from importlib import import_module
 
-    if args.step == "comment":
-        from gate.commands import _comment
-
-        return _comment.run_comment(os.environ)
-    if args.step == "fork":
-        from gate.commands import _fork
-
-        return _fork.run_fork(os.environ)
-    if args.step == "propose":
-        from gate.commands import _propose
-
-        return _propose.run_propose(os.environ)
-    from gate.commands import _action
-
-    steps = {
-        "plan": _action.run_plan,
-        "measure": _action.run_measure,
-        "publish": _action.run_publish,
-        "finish": _action.run_finish,
-    }
-    return steps[args.step](os.environ)
+    module = import_module(f"gate.commands.{STEPS[args.step]}")
+    return int(getattr(module, f"run_{args.step}")(os.environ))

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from action.edits import add_page, break_e101, losing_2000_cases, mend_e101
-from action.job import READ_ONLY, TOKEN, US, Site
+from action.edits import TWO_ARMS, add_page, break_e101, losing_2000_cases, mend_e101, record
+from action.job import READ_ONLY, TOKEN, US, Site, command
 from local_github import faults
 from local_github.faults import Fault
+from small_project import GATE_TOML, PAGES
 
 from gate import cli
 from gate.github import client
@@ -427,3 +428,24 @@ def test_a_large_regression_fits_into_a_comment(steps: Steps) -> None:
     assert len([line for line in published.log.splitlines() if line.startswith("::error ")]) == 8
     assert "1992 more lost cases in the report" in published.log
     assert (steps.temp / "publish.md").stat().st_size < 1_000_000
+
+
+def test_annotations_are_one_a_case_and_8_for_the_whole_run(steps: Steps) -> None:
+    """Two suites with two arms each lose every case; GitHub shows ten of a step and drops the rest."""
+    project = steps.site.project
+    project.git("checkout", "--quiet", "main")
+    arms = GATE_TOML.replace("[suite.docs.arms.keyword]", TWO_ARMS)
+    project.write("gate.toml", f"{arms}\n{arms.replace('suite.docs', 'suite.more')}")
+    record(project)
+    steps.site.push("main")
+    project.git("checkout", "--quiet", "-B", "change")
+    for page in PAGES:
+        project.write(f"docs/{page}.md", "# Nothing\n\nNothing is left.\n")
+    steps.site.push()
+    assert steps.measured(steps.site.open_pull()).outputs["exit-code"] == "1"
+    lines = [command(line) for line in steps("publish").log.splitlines()]
+    assert [line.level for line in lines] == ["error"] * 8 + ["notice"]
+    assert lines[0].message.startswith("second, keyword: q-02 is lost (E101 WidgetJam); fallen: errors")
+    assert lines[-1].message == "4 more lost cases in the report"
+    placed = [(line.properties["file"], line.properties["line"]) for line in lines[:6]]
+    assert len(set(placed)) == 6

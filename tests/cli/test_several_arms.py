@@ -11,8 +11,9 @@ import pytest
 from embeddings_site import Site, embeddings_site
 from small_project import Project
 
-from gate.commands._action import cost, with_fork_notice
 from gate.commands._base_tree import embedded_arms
+from gate.commands._step import cost
+from gate.commands._step_measure import with_fork_notice
 from gate.github.event import Event, Pull
 from gate.model.cost import Spent
 from gate.model.report import Report

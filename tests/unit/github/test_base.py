@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from local_github.faults import server_error
 
-from gate.commands._action import Checkout
+from gate.commands._step_plan import Checkout
 from gate.errors import InputError
 from gate.github.base import Found, find_base
 from gate.github.event import Event, Pull

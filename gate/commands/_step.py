@@ -1,0 +1,142 @@
+"""What the steps of action.yml share: their outputs, their event, the folder they hand on, and how a fault is told.
+
+`plan` and `measure` run without a token. What they leave for later steps lies in one folder below RUNNER_TEMP.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gate.errors import GateError, Problem
+from gate.github.event import Event, read_event
+from gate.github.workflow import command, output
+from gate.model.verdict import Exit, Verdict
+
+if TYPE_CHECKING:
+    from gate.model.report import Report
+
+REPORT = "report.json"
+TEMPLATES = "templates"
+LIST_BYTES = 50_000
+
+
+class Outputs:
+    """GITHUB_OUTPUT of this step."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._path = environment.get("GITHUB_OUTPUT")
+        self._token = f"gate-{secrets.token_hex(16)}"
+
+    def set(self, name: str, value: str) -> None:
+        """Set one output; outside GitHub it is printed."""
+        if self._path is None:
+            print(f"{name}={value}")
+            return
+        with Path(self._path).open("a", encoding="utf-8") as stream:
+            stream.write(output(name, value, self._token))
+
+
+def event_of(environment: Mapping[str, str]) -> Event:
+    """The event of this run, from the event file that GitHub wrote."""
+    path = environment.get("GITHUB_EVENT_PATH")
+    payload: Any = {}
+    if path and Path(path).is_file():
+        payload = json.loads(Path(path).read_text(encoding="utf-8-sig"))
+    return read_event(environment, payload if isinstance(payload, dict) else {})
+
+
+def folder_of(environment: Mapping[str, str]) -> Path:
+    """Where the steps of one job leave files for each other."""
+    folder = Path(environment.get("RUNNER_TEMP") or ".") / "retrieval-gate"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def tell(outputs: Outputs, report: Report, folder: Path) -> None:
+    """The outputs of the action that follow from a report."""
+    outputs.set("verdict", report.verdict.value)
+    outputs.set("exit-code", str(int(report.verdict.exit_code)))
+    outputs.set("regressed", json.dumps(regressed(report), ensure_ascii=True))
+    outputs.set("cases-version", ", ".join(suite.cases_version for suite in report.suites))
+    outputs.set("unmeasured", json.dumps(unmeasured(report)))
+    outputs.set("report", str(folder / REPORT))
+    outputs.set("cost-usd", cost(report))
+
+
+def cost(report: Report) -> str:
+    """What all arms of all suites cost in US dollars, or `unknown`: what has no price is not free."""
+    from gate.model.cost import summed
+    from gate.report.numbers import usd
+
+    total = summed(spent for arms in report.environment.spent.values() for spent in arms.values()).cost_usd
+    return "unknown" if total is None else usd(total)
+
+
+def regressed(report: Report) -> list[dict[str, Any]]:
+    """Every kind that fails the check: suite, arm, kind, mean before and now, and the lost cases."""
+    found = []
+    for suite in report.suites:
+        for finding in suite.findings:
+            if (
+                finding.level.value != "regression"
+                or finding.kind is None
+                or finding.arm not in suite.comparison
+            ):
+                continue
+            change = suite.comparison[finding.arm].kinds[finding.kind].metrics[suite.metrics[0]]
+            found.append(
+                {
+                    "suite": suite.suite,
+                    "arm": finding.arm,
+                    "kind": finding.kind,
+                    "before": change.before,
+                    "after": change.after,
+                    "cases": list(finding.cases),
+                }
+            )
+    return found
+
+
+def unmeasured(report: Report) -> list[str]:
+    """The arms that were not measured, whole or in part."""
+    levels = ("not_measured", "partial")
+    return sorted(
+        {f.arm for suite in report.suites for f in suite.findings if f.arm and f.level.value in levels}
+    )
+
+
+def faulty(fault: GateError, outputs: Outputs, folder: Path, title: str = "") -> int:
+    """Nothing could be measured: say so in the log, the outputs and the comment. `title` is what did not come about."""
+    verdict = Verdict.NOT_MEASURED if fault.exit_code == int(Exit.NOT_MEASURED) else Verdict.INVALID
+    for problem in fault.problems[:10]:
+        print(command("error", str(problem)), end="")
+    lines = problem_list(fault.problems)
+    title = title or ("nothing was measured" if verdict is Verdict.INVALID else "")
+    said = ": ".join(filter(None, (verdict.value.replace("_", " "), title)))
+    body = f"<!-- retrieval-gate verdict={verdict.value} -->\n### ⛔ {said}\n\n{lines}\n"
+    (folder / "fault.md").write_text(body, encoding="utf-8")
+    (folder / "fault.json").write_text(json.dumps({"verdict": verdict.value}), encoding="utf-8")
+    outputs.set("verdict", verdict.value)
+    outputs.set("exit-code", str(fault.exit_code))
+    outputs.set("regressed", "[]")
+    return 0
+
+
+def problem_list(problems: Sequence[Problem], most: int = 50) -> str:
+    """The problems as a list in Markdown that fits into a comment, however much escaping makes of them."""
+    from gate.report.escape import plain
+
+    lines: list[str] = []
+    room = LIST_BYTES
+    for problem in problems[:most]:
+        line = f"- {plain(str(problem), 1000)}"
+        room -= len(line.encode()) + 1
+        if room < 0:
+            break
+        lines.append(line)
+    left = len(problems) - len(lines)
+    return "\n".join([*lines, *([f"- and {left} more"] if left else [])])

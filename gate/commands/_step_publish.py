@@ -1,0 +1,97 @@
+"""The last steps of action.yml: the job summary, the annotations and the verdict's code. They need no token."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gate.commands._step import REPORT, folder_of
+from gate.github.inputs import read_inputs
+from gate.github.workflow import command
+from gate.model.verdict import Exit, Verdict
+from gate.report.escape import terminal
+
+if TYPE_CHECKING:
+    from gate.model.comparison import CaseMove, PageMove
+    from gate.model.report import Report, SuiteReport
+
+ANNOTATIONS = 8
+
+
+def run_publish(environment: Mapping[str, str]) -> int:
+    """The job summary and the annotations; needs no token."""
+    from gate.report import render
+    from gate.store import reports
+    from gate.store.text import read_text
+
+    folder = folder_of(environment)
+    path = folder / REPORT
+    if not path.exists():
+        append_summary(environment.get("GITHUB_STEP_SUMMARY"), _fault_text(folder))
+        return 0
+    report = reports.parse(read_text(path, REPORT), REPORT)
+    append_summary(environment.get("GITHUB_STEP_SUMMARY"), render.summary(report))
+    inputs = read_inputs(environment)
+    print(*lost_annotations(report, inputs.working_directory), sep="", end="")
+    return 0
+
+
+def _fault_text(folder: Path) -> str:
+    path = folder / "fault.md"
+    return path.read_text(encoding="utf-8") if path.exists() else "### ⛔ not measured\n"
+
+
+def append_summary(path: str | None, text: str) -> None:
+    if path:
+        with Path(path).open("a", encoding="utf-8") as stream:
+            stream.write(text + "\n")
+
+
+def lost_annotations(report: Report, working_directory: str) -> list[str]:
+    """A workflow command for each lost case, on the line of the file that labels it: at most 8 for the whole run.
+
+    GitHub shows ten errors of a step and drops the rest without a word, so what is left out is counted here.
+    """
+    found = [line for suite in report.suites for line in _of_suite(suite, working_directory)]
+    more = len(found) - ANNOTATIONS
+    return found[:ANNOTATIONS] + (
+        [command("notice", f"{more} more lost cases in the report")] if more > 0 else []
+    )
+
+
+def _of_suite(suite: SuiteReport, working_directory: str) -> list[str]:
+    """One command for each case, however many arms lost it."""
+    lost: dict[str, list[tuple[str, CaseMove]]] = {}
+    for name, arm in suite.comparison.items():
+        for move in arm.lost:
+            if not move.accepted and not move.flaky:
+                lost.setdefault(move.id, []).append((name, move))
+    prefix = "" if working_directory in ("", ".") else f"{working_directory.rstrip('/')}/"
+    level = "error" if suite.verdict is Verdict.REGRESSION else "warning"
+    found = []
+    for case, moves in lost.items():
+        fallen = dict.fromkeys(page.doc_id for _, move in moves for page in move.pages if _fell(page))
+        arms, move = ", ".join(name for name, _ in moves), moves[0][1]
+        message = f"{arms}: {case} is lost ({move.query[:120]}); fallen: {', '.join(fallen) or 'none'}"
+        properties: dict[str, str | int] = {"title": f"retrieval gate: {move.kind} case lost"}
+        source = suite.sources.get(case)
+        if source is not None:
+            properties |= {"file": f"{prefix}{source.file}", "line": source.line}
+        found.append(command(level, terminal(message), properties))
+    return found
+
+
+def _fell(page: PageMove) -> bool:
+    return page.before is not None and (page.after is None or page.after > page.before)
+
+
+def run_finish(environment: Mapping[str, str]) -> int:
+    """End the job with the verdict's code. A code that is missing means that the measuring step broke: 70."""
+    code = environment.get("GATE_EXIT_CODE", "")
+    verdict = environment.get("GATE_VERDICT", "")
+    if not code.isdecimal():
+        print(command("error", "the gate did not come to a verdict; see the measuring step's log"), end="")
+        return int(Exit.INTERNAL)
+    print(f"verdict {verdict or 'none'}, exit code {code}")
+    return int(code)
