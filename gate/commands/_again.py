@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 
 from gate.commands._generate import generation
-from gate.commands._load import Project, Suite
+from gate.commands._load import Suite
 from gate.commands._measure import Measured, Progress, Workshop, as_case, build, measure, prepare
+from gate.commands._project import Project
 from gate.harness import Rows, evaluate
 from gate.model.comparison import Pair
 from gate.model.cost import Spent, summed_by_arm

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from gate import registry
-from gate.commands._load import Project, typed_arm
 from gate.commands._measure import Workshop, legs
+from gate.commands._project import Project
+from gate.commands._typed import typed_arm
 from gate.corpus.read import read_corpus
 from gate.errors import GateError
 from gate.model.grants import NOTHING

@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from gate.commands._base_tree import BaseTree, embedded_arms
-from gate.commands._load import Project, Suite
+from gate.commands._load import Suite
 from gate.commands._measure import Workshop, as_case, build, prepare
+from gate.commands._project import Project
 from gate.errors import GateError
 from gate.explain import Crosswise, doing, fell, legs_of, moved_to, plainly, with_cause
 from gate.harness import evaluate

@@ -143,7 +143,7 @@ def find_pull(client: Proposer, event: Event) -> PullState | None:
 
 def judged(client: Proposer, event: Event, inputs: Inputs, pull: PullState, run: int) -> Report:
     """The fork's rankings under the base's rules. Nothing of the artifact is believed but those."""
-    from gate.commands._load import load_metrics
+    from gate.commands._project import load_metrics
     from gate.summary import whole_report
 
     metrics = load_metrics()
@@ -260,7 +260,8 @@ def _side(client: Proposer, commit: str, found: Found, name: str, metrics: Metri
 def _policies(found: Found, name: str, side: Side, metrics: Metrics) -> fork.Policies:
     """The base's policy as `gate run` applies it. One of the user's own code is not there: nothing is checked out."""
     from gate.commands._judge import policy_findings
-    from gate.commands._load import Project, Suite
+    from gate.commands._load import Suite
+    from gate.commands._project import Project
     from gate.model.page import Corpus
     from gate.store import config
     from gate.store.cases import CaseSet

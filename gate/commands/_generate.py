@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from gate.commands._load import Project, Suite
+    from gate.commands._load import Suite
     from gate.commands._measure import Workshop
+    from gate.commands._project import Project
     from gate.diagnosis import Answers
     from gate.generation.rag import Generator
     from gate.model.answer import Trace
@@ -32,7 +33,7 @@ def generation(project: Project, suite: Suite, workshop: Workshop) -> Generation
     settings = suite.generate
     if settings is None:
         return None
-    from gate.commands._load import inside
+    from gate.commands._project import inside
     from gate.embedders._cache import cache_folder
     from gate.embedders._endpoint import Client
     from gate.embedders._host import Host

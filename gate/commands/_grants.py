@@ -44,7 +44,7 @@ def _of_somebody_else(environ: Mapping[str, str]) -> bool:
 
 def _of_base(base: SuiteSettings, root: Path) -> Iterator[tuple[str, str]]:
     """(variable, address) for all that the base's own arms send; "" is a process of the user's code."""
-    from gate.commands._load import typed_arm
+    from gate.commands._typed import typed_arm
 
     for name, arm in base.arms.items():
         if ":" in arm.type:

@@ -3,34 +3,34 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
 from gate.commands._again import Again, settle_claims, settle_losses
+from gate.commands._already_lost import lost_on_base
 from gate.commands._base_tree import BaseTree
 from gate.commands._crosswise import explained
 from gate.commands._drift import drifted
-from gate.commands._gone import gone_findings, page_renames
-from gate.commands._load import Project, Suite, read_absent, typed_policy
-from gate.commands._measure import Measured, Workshop, as_case, build
+from gate.commands._gone import page_renames
+from gate.commands._load import Suite
+from gate.commands._measure import Measured
+from gate.commands._notices import notices
 from gate.commands._out_of_reach import baseline_outside, config_moved
+from gate.commands._project import Project
+from gate.commands._typed import typed_policy
 from gate.commands.compare import incomplete
 from gate.compare import Context, compare_arm
-from gate.errors import GateError
-from gate.harness import evaluate
 from gate.judged import with_unjudged
-from gate.labelling.lint import shallow
-from gate.model.comparison import DUST, CaseMove, Pair
 from gate.model.fingerprint import shown
 from gate.model.measurement import ArmMeasurement, Measurement
 from gate.model.metric import Metrics
-from gate.model.report import BaselineRef, Source, SuiteReport, Versions
+from gate.model.report import BaselineRef, Source, SuiteReport
 from gate.model.verdict import Finding, Level, Verdict, decide
-from gate.noise import doubted, flaky_pairs, moved_questions, unstable_findings
+from gate.noise import doubted
 from gate.renames import follow_renames, relabelled
-from gate.report.flaky import flaky_findings, tie_findings
+from gate.report.flaky import flaky_findings
 from gate.situation import Run, Side, Situation, resolve, unmeasured
 from gate.summary import NO_SITUATION, Extras, suite_report
 
@@ -48,76 +48,19 @@ def judge(
     """The report of one suite. `against` stands in for the baseline where --against names one; `again` measures what
     is in doubt a second time.
     """
-    rejected = {case.id: case.not_relevant for case in suite.cases.cases if case.not_relevant}
-    extras = Extras(
-        fields={case.id: case.fields for case in suite.cases.cases},
-        slices=suite.settings.slices,
-        sweep=getattr(args, "sweep", None) or (),
-        unanswerable=measured.unanswerable,
-        sources={
-            case.id: Source(file=case.source, line=case.line) for case in suite.cases.cases if case.line
-        },
-        tied=measured.tied,
-        traces=measured.traces,
-        rejected=rejected,
-    )
-    head, base = suite.head, suite.base
-    if against is not None:
-        head, base = Side(suite.head.settings, against), None
-    run = Run(
-        suite=suite.name,
-        head=head,
-        now=measured.now,
-        on_base=measured.on_base,
-        base=base,
-        renames=doc_renames(project, suite),
-        left_out=suite.left_out,
-        base_has_config=project.base_settings is not None,
-        against=against is not None,
-        failed_again=failed_again(measured),
-    )
+    run = _held(project, suite, measured, against)
     compares = run.trusted is not None or not (args.no_baseline or _other_split(args, suite))
     if compares:
         run = follow_renames(run, project.metrics)
         measured = _followed(measured, run, project.metrics)
-        with closing(BaseTree(project, run)) as tree:
-            run, situation, findings = _settled(project, run, measured, again, tree)
-            situation = explained(project, suite, run, situation, tree)
-        if run.on_base is not None and run.trusted is not None:
-            told = with_unjudged(
-                situation.arms,
-                run.on_base.arms,
-                run.trusted.arms,
-                run.trusted.cases,
-                rejected,
-                run.now.settings.k,
-            )
-            situation = replace(situation, arms=told)
-        findings += policy_findings(project, suite, run, situation)
-        findings += flaky_findings(situation.arms, run.now.settings.k)
+        run, situation, findings = _compared(project, suite, run, measured, again)
         if against is not None:
             findings += incomplete(str(args.against), against)
     else:
-        situation = NO_SITUATION
-        findings = list(unmeasured(run))
+        situation, findings = NO_SITUATION, list(unmeasured(run))
     # Said once, with the lines and for every split and the QA gold; the situation only knows the evaluated cases.
     findings = [finding for finding in findings if finding.code != "labelled-page-gone"]
-    if compares:
-        findings += [*config_moved(project), *baseline_outside(project, suite)]
-        if project.base is not None:
-            findings += drifted(project.base, suite.name, run.rules, project.metrics)
-    findings += gone_findings(suite, run.brings.pages if run.brings is not None else None)
-    findings += [Finding(level=Level.NOTICE, code="cases", text=text) for text in suite.cases.notices]
-    findings += [
-        Finding(level=Level.NOTICE, code="pool-depth", text=text)
-        for text in shallow(suite.cases.headers, suite.settings.k)
-    ]
-    findings += unstable_findings(run.now, flaky_pairs(situation.arms))
-    for other in measured.again:
-        findings += moved_questions(measured.now, other.now)
-    findings += query_notices(measured)
-    findings += tie_findings(measured.tied, run.now.settings.k)
-    findings = in_order(findings)
+    findings = in_order([*findings, *notices(suite, measured, run, situation)])
     verdict = decide(findings, judged=compares and not _other_split(args, suite))
     if _other_split(args, suite) and verdict is Verdict.REGRESSION:
         verdict = Verdict.UNJUDGED
@@ -129,7 +72,66 @@ def judge(
         findings,
         baseline_ref(project, run, args) if compares else None,
         project.metrics,
-        extras._replace(again=run.again),
+        _extras(suite, measured, args)._replace(again=run.again),
+    )
+
+
+def _held(project: Project, suite: Suite, measured: Measured, against: Measurement | None) -> Run:
+    """What was measured, and what it is held against."""
+    head, base = suite.head, suite.base
+    if against is not None:
+        head, base = Side(suite.head.settings, against), None
+    return Run(
+        suite=suite.name,
+        head=head,
+        now=measured.now,
+        on_base=measured.on_base,
+        base=base,
+        renames=doc_renames(project, suite),
+        left_out=suite.left_out,
+        base_has_config=project.base_settings is not None,
+        against=against is not None,
+        failed_again=failed_again(measured),
+    )
+
+
+def _compared(
+    project: Project, suite: Suite, run: Run, measured: Measured, again: Again
+) -> tuple[Run, Situation, list[Finding]]:
+    """The situation with the causes of its losses, and all that it, the policies and the base's history find."""
+    with closing(BaseTree(project, run)) as tree:
+        run, situation, findings = _settled(project, run, measured, again, tree)
+        situation = explained(project, suite, run, situation, tree)
+    trusted = run.trusted
+    if run.on_base is not None and trusted is not None:
+        rejected, k = _rejected(suite), run.now.settings.k
+        told = with_unjudged(situation.arms, run.on_base.arms, trusted.arms, trusted.cases, rejected, k)
+        situation = replace(situation, arms=told)
+    findings += policy_findings(project, suite, run, situation)
+    findings += flaky_findings(situation.arms, run.now.settings.k)
+    findings += [*config_moved(project), *baseline_outside(project, suite)]
+    if project.base is not None:
+        findings += drifted(project.base, suite.name, run.rules, project.metrics)
+    return run, situation, findings
+
+
+def _rejected(suite: Suite) -> dict[str, tuple[str, ...]]:
+    """Case -> the pages that were judged and rejected for it."""
+    return {case.id: case.not_relevant for case in suite.cases.cases if case.not_relevant}
+
+
+def _extras(suite: Suite, measured: Measured, args: argparse.Namespace) -> Extras:
+    """What the report shows beside the comparison."""
+    cases = suite.cases.cases
+    return Extras(
+        fields={case.id: case.fields for case in cases},
+        slices=suite.settings.slices,
+        sweep=getattr(args, "sweep", None) or (),
+        unanswerable=measured.unanswerable,
+        sources={case.id: Source(file=case.source, line=case.line) for case in cases if case.line},
+        tied=measured.tied,
+        traces=measured.traces,
+        rejected=_rejected(suite),
     )
 
 
@@ -248,125 +250,7 @@ def _moved_questions(arm: str, moves: Sequence[Any], fails: bool) -> Iterator[Fi
         )
 
 
-def query_notices(measured: Measured) -> Iterator[Finding]:
-    """Queries in which an arm finds no word to search for score 0; say so, since nobody would guess it."""
-    for name, empty in measured.without_tokens.items():
-        yield Finding(
-            level=Level.NOTICE,
-            code="query-without-tokens",
-            arm=name,
-            cases=empty,
-            text=f"{name}: {len(empty)} quer{'y has' if len(empty) == 1 else 'ies have'} no token and score 0 "
-            f"({', '.join(empty[:8])})",
-            todo="The unicode tokenizer reads other scripts.",
-        )
-    for name, pages in measured.unknown_pages.items():
-        yield Finding(
-            level=Level.WARNING,
-            code="unknown-pages",
-            arm=name,
-            text=f"{name}: {len(pages)} returned page{'s are' if len(pages) > 1 else ' is'} not in the corpus "
-            f"({', '.join(pages[:8])}{', ...' if len(pages) > 8 else ''})",
-            todo="They count as not relevant. Is its index of another corpus?",
-        )
-    k = measured.now.settings.k
-    for name, arm in measured.now.arms.items():
-        short = [case for case, row in arm.rows.items() if len(row.ranked) < k]
-        if short:
-            yield Finding(
-                level=Level.NOTICE,
-                code="fewer-pages-than-k",
-                arm=name,
-                cases=tuple(short),
-                text=f"{name}: {len(short)} quer{'y' if len(short) == 1 else 'ies'} found fewer than {k} pages "
-                f"({', '.join(short[:8])}{', ...' if len(short) > 8 else ''})",
-            )
-
-
 def doc_renames(project: Project, suite: Suite) -> dict[str, str]:
     """Old -> new doc_id of pages that git sees as renamed since the base."""
     known = suite.trusted.pages if suite.trusted is not None else ()
     return page_renames(project.base, suite.settings.corpus, suite.corpus, known)
-
-
-Scores = Mapping[str, float]
-
-
-def lost_on_base(project: Project, run: Run, situation: Situation, tree: BaseTree) -> dict[Pair, Scores]:
-    """What the base tree, measured again with its own settings, scores on the lost cases that it loses as well."""
-    trusted = run.trusted
-    lost = {name: arm.lost for name, arm in situation.arms.items() if arm.lost}
-    if trusted is None or not lost or tree.workshop is None:
-        return {}
-    found: dict[Pair, Scores] = {}
-    try:
-        for name, moves in lost.items():
-            if name in tree.workshop.settings:
-                found |= _still_lost(tree.workshop, name, moves, trusted, run, project.metrics)
-    except GateError:
-        return {}  # the base tree cannot be measured; the losses then stand as they are
-    return found
-
-
-def _still_lost(
-    workshop: Workshop,
-    arm: str,
-    moves: Sequence[CaseMove],
-    trusted: Measurement,
-    run: Run,
-    metrics: Metrics,
-) -> dict[Pair, Scores]:
-    cases = [as_case(move.id, trusted.cases[move.id]) for move in moves]
-    again = evaluate(build(workshop, arm), cases, run.now.settings, metrics)
-    found: dict[Pair, Scores] = {}
-    for move in moves:
-        row = again.rows.get(move.id)
-        if row is not None and any(row.scores[m] - before < -DUST for m, (before, _) in move.scores.items()):
-            found[arm, move.id] = {metric: row.scores[metric] for metric in move.scores}
-    return found
-
-
-def absent_suite(project: Project, name: str) -> SuiteReport:
-    """The report of a suite that the base has and the change has not."""
-    assert project.base is not None
-    assert project.base_settings is not None
-    settings = project.base_settings.suite[name]
-    base, entries = read_absent(project, name, settings)
-    trusted = base.baseline
-    digest = trusted.sha256() if trusted is not None else ""
-    reason = next(
-        (e.reason for e in entries if e.what == "suite" and e.name == name and e.baseline_sha256 == digest),
-        None,
-    )
-    if trusted is None:
-        finding = Finding(
-            level=Level.BANNER,
-            code="suite-absent",
-            text=f"the suite '{name}' is gone; the base had no baseline of it, so it guarded nothing",
-        )
-    elif reason is None:
-        finding = Finding(
-            level=Level.INVALID,
-            code="suite-absent",
-            text=f"the suite '{name}' of the base is absent here",
-            todo="Bring it back, or accept its absence with a reason in the accepted file.",
-        )
-    else:
-        finding = Finding(
-            level=Level.BANNER, code="suite-absent", text=f"the suite '{name}' is gone, accepted: {reason}"
-        )
-    meaning = settings.meaning
-    return SuiteReport(
-        suite=name,
-        split=meaning.split,
-        k=meaning.k,
-        pool=meaning.pool,
-        context=meaning.context,
-        verdict=decide([finding], judged=True),
-        cases_version="0 cases",
-        versions=Versions(cases="0 cases", corpus="0 pages"),
-        findings=(finding,),
-        arms={},
-        labels={},
-        pages={},
-    )

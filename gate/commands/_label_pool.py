@@ -13,8 +13,9 @@ from pydantic import ValidationError
 
 from gate.commands import _output
 from gate.commands._flags import wanted_suites
-from gate.commands._load import Project, Suite, load_suite, open_project, select_suites
+from gate.commands._load import Suite, load_suite
 from gate.commands._measure import Workshop, build
+from gate.commands._project import Project, open_project, select_suites
 from gate.errors import InputError, Problem
 from gate.labelling.pooling import Pooled, make_pool, pool_of_report
 from gate.labelling.queries import Query, from_issue, read_queries

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-from gate.commands._load import Project, Suite
+from gate.commands._load import Suite
+from gate.commands._project import Project
 from gate.model.verdict import Finding, Level
 from gate.store import config
 from gate.store.text import is_there, read_text

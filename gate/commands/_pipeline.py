@@ -8,12 +8,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gate.commands._absent import absent_suite
 from gate.commands._again import Again, measure_suite
 from gate.commands._flags import wanted_suites
-from gate.commands._judge import absent_suite, judge
-from gate.commands._load import Problems, Project, Suite, load_suite, open_project, select_suites
+from gate.commands._judge import judge
+from gate.commands._load import Suite, load_suite
 from gate.commands._measure import Measured, Workshop
+from gate.commands._problems import Problems
 from gate.commands._progress import Progress
+from gate.commands._project import Project, open_project, select_suites
 from gate.model.cost import Spent, summed_by_arm
 from gate.model.frozen import EMPTY
 from gate.model.measurement import Measurement

@@ -105,7 +105,7 @@ class _Proposal:
         return "\n".join(["### Refreshed baselines", "", *self._said]) if self._said else ""
 
     def make(self) -> None:
-        from gate.commands._load import load_metrics
+        from gate.commands._project import load_metrics
 
         metrics = load_metrics()
         candidates = self._candidates(metrics)

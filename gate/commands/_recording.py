@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from gate.commands._gone import gone_labels, page_renames, refused
-from gate.commands._load import Project, Suite, inside
+from gate.commands._load import Suite
 from gate.commands._lowered import NOTHING_LOWERED, Lowered, Reference, explained, lowered, would_lower
+from gate.commands._project import Project, inside
 from gate.compare import case_changes
 from gate.errors import InputError, Problem
 from gate.model.accepted import Entry

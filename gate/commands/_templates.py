@@ -7,11 +7,12 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gate.commands._load import inside
+from gate.commands._project import inside
 from gate.errors import InputError, Problem
 
 if TYPE_CHECKING:
-    from gate.commands._load import Project, Suite
+    from gate.commands._load import Suite
+    from gate.commands._project import Project
 
 
 @contextmanager

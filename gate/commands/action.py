@@ -28,7 +28,7 @@ STEPS = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("step", choices=STEPS, help="which step; its inputs are environment variables")
+    parser.add_argument("step", choices=list(STEPS), help="which step; its inputs are environment variables")
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
 
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from gate.commands import _flags
 
 if TYPE_CHECKING:
-    from gate.commands._load import Project, Suite
+    from gate.commands._load import Suite
     from gate.commands._pipeline import Outcome
+    from gate.commands._project import Project
     from gate.commands._recording import Held
     from gate.model.measurement import Measurement
 
@@ -47,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from gate.commands import _output
-    from gate.commands._load import open_project
+    from gate.commands._project import open_project
     from gate.commands._recording import prepare
     from gate.errors import InputError, Problem
     from gate.model.accepted import one_line
@@ -84,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _held_against(args: argparse.Namespace, project: Project, reference: str | None) -> dict[str, Held]:
-    from gate.commands._load import open_project, select_suites
+    from gate.commands._project import open_project, select_suites
     from gate.commands._recording import Held, reference_of
     from gate.errors import InputError
 
@@ -156,7 +157,7 @@ def _recorded(args: argparse.Namespace, project: Project) -> dict[str, Measureme
     """The measurements of a report file, for the suites that were asked for."""
     from pathlib import Path
 
-    from gate.commands._load import select_suites
+    from gate.commands._project import select_suites
     from gate.errors import InputError, Problem
     from gate.store import reports
 

@@ -40,8 +40,8 @@ def run(args: argparse.Namespace) -> int:
     from pathlib import Path
 
     from gate.commands import _output
-    from gate.commands._load import open_project
     from gate.commands._pipeline import load_all
+    from gate.commands._project import open_project
     from gate.errors import InputError
     from gate.report.escape import terminal
     from gate.report.numbers import plural

@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     from pathlib import Path
 
     from gate.commands import _output
-    from gate.commands._load import load_metrics
+    from gate.commands._project import load_metrics
     from gate.errors import InputError, Problem
     from gate.report import render
     from gate.store import reports
@@ -134,7 +134,7 @@ def _pair(
     named: bool,
 ) -> SuiteReport:
     """One file against the first one, as a suite of the report."""
-    from gate.commands._load import typed_policy
+    from gate.commands._typed import typed_policy
     from gate.compare import Context, compare_arm, page_changes
     from gate.model.fingerprint import shown
     from gate.model.report import BaselineRef

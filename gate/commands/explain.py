@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 from gate.commands import _flags
 
 if TYPE_CHECKING:
-    from gate.commands._load import Project, Suite
+    from gate.commands._load import Suite
     from gate.commands._measure import Workshop
+    from gate.commands._project import Project
     from gate.model.case import Case
     from gate.model.measurement import Measurement
     from gate.model.ranking import Arm, Hit
@@ -52,8 +53,8 @@ def run(args: argparse.Namespace) -> int:
     from pathlib import Path
 
     from gate.commands import _output
-    from gate.commands._load import open_project
     from gate.commands._pipeline import load_all, read_against
+    from gate.commands._project import open_project
     from gate.errors import InputError, Problem, did_you_mean
     from gate.model.verdict import Exit
     from gate.store import canonical

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gate.commands import _flags
 
 if TYPE_CHECKING:
-    from gate.commands._load import Project
+    from gate.commands._project import Project
     from gate.model.history import History
 
 HELP = "show every committed version of the baseline: each kind over time, and the commits that moved it"
@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     from pathlib import Path
 
     from gate.commands import _output
-    from gate.commands._load import open_project, select_suites
+    from gate.commands._project import open_project, select_suites
     from gate.report.history import lines
     from gate.store import canonical
 

@@ -12,7 +12,7 @@ import pytest
 from browser.chromium import Watched, browser
 from small_project import Project
 
-from gate.commands._load import load_metrics
+from gate.commands._project import load_metrics
 from gate.model.report import Report
 from gate.report import html
 from gate.report.html_cases import Texts, suite_cases

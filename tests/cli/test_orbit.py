@@ -16,8 +16,9 @@ from pathlib import Path
 import pytest
 from small_project import REPOSITORY, Project
 
-from gate.commands._load import load_suite, open_project
+from gate.commands._load import load_suite
 from gate.commands._measure import Workshop
+from gate.commands._project import open_project
 
 COPIED = ("datasets", "eval", "baselines")
 CASE = "rq-002"

@@ -264,7 +264,7 @@ def test_a_dropped_or_renamed_suite_is_invalid_unless_accepted(project: Project)
 
 
 def baseline_digest(project: Project, ref: str = "main") -> str:
-    from gate.commands._load import load_metrics
+    from gate.commands._project import load_metrics
     from gate.store import baselines
 
     return baselines.parse(

@@ -16,7 +16,7 @@ from small_project import REPOSITORY
 from gate import cli, registry
 from gate.arms.bm25 import Settings as Bm25
 from gate.commands import _flags
-from gate.commands._load import typed_arm, typed_policy
+from gate.commands._typed import typed_arm, typed_policy
 from gate.corpus.read import read_corpus
 from gate.corpus.readers import chunks, jsonl
 from gate.model.measurement import Measurement

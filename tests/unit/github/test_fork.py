@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_project import Project
 
-from gate.commands._load import load_metrics
+from gate.commands._project import load_metrics
 from gate.errors import InputError
 from gate.github import fork
 from gate.github.client import Artifact
