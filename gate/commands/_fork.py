@@ -18,7 +18,7 @@ from gate.commands._step import Outputs, event_of, problem_list
 from gate.commands._step_publish import append_summary
 from gate.commands._upstream import approved_losses, template_folders
 from gate.errors import GateError, InputError, Problem, did_you_mean, raise_all
-from gate.github import fork
+from gate.github import artifact, fork
 from gate.github.base import find_base
 from gate.github.client import GitHubError, PullState
 from gate.github.event import Pull
@@ -147,14 +147,14 @@ def judged(client: Proposer, event: Event, inputs: Inputs, pull: PullState, run:
     from gate.summary import whole_report
 
     metrics = load_metrics()
-    artifact = fork.choose(client.artifacts(run), inputs.comment_key)
-    data = client.artifact_zip(artifact.id, fork.PACKED_LIMIT)
+    chosen = artifact.choose(client.artifacts(run), inputs.comment_key)
+    data = client.artifact_zip(chosen.id, artifact.PACKED_LIMIT)
     try:
-        theirs = fork.read_artifact(data, metrics)
+        theirs = artifact.read_artifact(data, metrics)
     except GateError:
         raise
     except Exception as fault:  # whatever a hostile file does to a parser is the file's fault
-        raise fork.refused(f"cannot be read ({type(fault).__name__})") from fault
+        raise artifact.refused(f"cannot be read ({type(fault).__name__})") from fault
     commit = base_commit(client, event, pull, theirs)
     found = find_settings(client, commit, inputs, pull.base_ref)
     base, policies = _base(client, commit, found, inputs, metrics)
@@ -164,7 +164,7 @@ def judged(client: Proposer, event: Event, inputs: Inputs, pull: PullState, run:
     except GateError:
         raise
     except Exception as fault:
-        raise fork.refused(f"cannot be judged ({type(fault).__name__})") from fault
+        raise artifact.refused(f"cannot be judged ({type(fault).__name__})") from fault
     return whole_report(suites)
 
 

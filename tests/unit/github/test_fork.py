@@ -21,7 +21,7 @@ from small_project import Project
 
 from gate.commands._project import load_metrics
 from gate.errors import InputError
-from gate.github import fork
+from gate.github import artifact, fork
 from gate.github.client import Artifact
 from gate.model.report import Report, SuiteReport
 from gate.model.verdict import Level, Verdict
@@ -80,7 +80,7 @@ def measured(project: Project) -> dict[str, Any]:
 
 
 def judged(report: object, base: fork.Base) -> SuiteReport:
-    theirs = fork.read_artifact(packed(report=report), METRICS)
+    theirs = artifact.read_artifact(packed(report=report), METRICS)
     (found,) = fork.judge(theirs, base, METRICS)
     return found
 
@@ -285,18 +285,18 @@ def test_the_newest_attempt_is_taken() -> None:
     found = artifacts(
         "retrieval-gate--gate-2", "retrieval-gate--gate-10", "retrieval-gate--gate-9", "coverage-11"
     )
-    assert fork.choose(found, "").id == 2
+    assert artifact.choose(found, "").id == 2
 
 
 def test_a_key_tells_the_jobs_of_a_matrix_apart() -> None:
     found = artifacts("retrieval-gate-en-gate-1", "retrieval-gate-de-gate-1")
-    assert fork.choose(found, "de").id == 2
+    assert artifact.choose(found, "de").id == 2
     with pytest.raises(
         InputError, match=r"is not the only one \(retrieval-gate-de-gate, retrieval-gate-en-gate\)"
     ):
-        fork.choose(found, "")
+        artifact.choose(found, "")
     with pytest.raises(InputError, match=r"named 'retrieval-gate-fr-\.\.\.'"):
-        fork.choose(found, "fr")
+        artifact.choose(found, "fr")
 
 
 @pytest.mark.parametrize(
@@ -306,12 +306,12 @@ def test_a_key_tells_the_jobs_of_a_matrix_apart() -> None:
 )  # fmt: skip
 def test_no_artifact(names: tuple[str, ...]) -> None:
     with pytest.raises(InputError, match="is missing"):
-        fork.choose(artifacts(*names), "")
+        artifact.choose(artifacts(*names), "")
 
 
 def test_an_expired_artifact() -> None:
     with pytest.raises(InputError, match=r"has expired\. Run the pull request's workflow again"):
-        fork.choose(artifacts("retrieval-gate--gate-1", expired=True), "")
+        artifact.choose(artifacts("retrieval-gate--gate-1", expired=True), "")
 
 
 # -- hostile zips
@@ -319,7 +319,7 @@ def test_an_expired_artifact() -> None:
 
 def refused(data: bytes) -> str:
     with pytest.raises(InputError) as caught:
-        fork.read_artifact(data, METRICS)
+        artifact.read_artifact(data, METRICS)
     return str(caught.value)
 
 
@@ -344,7 +344,7 @@ def test_a_zip_bomb_is_not_unpacked() -> None:
         for _ in range(160):
             stream.write(bytes(1_000_000))
     data = into.getvalue()
-    assert len(data) < fork.PACKED_LIMIT
+    assert len(data) < artifact.PACKED_LIMIT
     tracemalloc.start()
     assert "unpacks to more than 100,000,000 bytes" in refused(data)
     assert tracemalloc.get_traced_memory()[1] < 5_000_000
@@ -391,7 +391,7 @@ def test_no_name_is_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_foreign_files_beside_the_report_are_nothing(project: Project, base: fork.Base) -> None:
     data = packed(dict.fromkeys(HOSTILE_NAMES, b"x"), report=measured(project))
-    assert fork.read_artifact(data, METRICS).suites[0].suite == "docs"
+    assert artifact.read_artifact(data, METRICS).suites[0].suite == "docs"
 
 
 def test_a_report_twice() -> None:
@@ -433,7 +433,7 @@ def test_any_bytes_are_a_report_or_refused(data: st.DataObject) -> None:
         at = data.draw(st.integers(0, len(whole) - 1))
         whole[at] = data.draw(st.integers(0, 255))
     try:
-        assert isinstance(fork.read_artifact(bytes(whole), METRICS), Report)
+        assert isinstance(artifact.read_artifact(bytes(whole), METRICS), Report)
     except InputError:
         return
 
@@ -626,4 +626,4 @@ def test_a_second_measurement_that_cannot_be_is_refused(project: Project, row: d
     report = lost_once(project)
     report["suites"][0]["arms"]["keyword"]["again"]["q-02"] |= row
     with pytest.raises(InputError, match="a second measurement"):
-        fork.read_artifact(packed(report=report), METRICS)
+        artifact.read_artifact(packed(report=report), METRICS)
