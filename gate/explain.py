@@ -41,11 +41,6 @@ def _lost(move: CaseMove, scores: Mapping[str, float]) -> bool:
     )
 
 
-def fell(page: PageMove) -> bool:
-    """Whether it stands lower than before, or nowhere."""
-    return page.before is not None and (page.after is None or page.after > page.before)
-
-
 def words(text: str) -> list[str]:
     """The words of a text, lower-cased, in order."""
     return _WORDS.findall(text.lower())
@@ -87,7 +82,7 @@ def with_cause(
     pages = []
     for page in move.pages:
         cause, to = page.cause, None
-        if fell(page) and page.cause in ("edited", "overtaken"):
+        if page.fell and page.cause in ("edited", "overtaken"):
             if page.doc_id in moved:
                 cause, to = "moved", moved[page.doc_id]
             elif page.cause == "overtaken" and chunker_changed and move.by in ("settings", "either"):
@@ -182,7 +177,7 @@ def plainly(
 
 def lost_by(page: PageMove) -> tuple[str, ...]:
     """The legs in which a fallen page fell."""
-    if not fell(page):
+    if not page.fell:
         return ()
     return tuple(
         leg

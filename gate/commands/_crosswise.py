@@ -12,7 +12,7 @@ from gate.commands._load import Suite
 from gate.commands._measure import Workshop, as_case, build, prepare
 from gate.commands._project import Project
 from gate.errors import GateError
-from gate.explain import Crosswise, doing, fell, legs_of, moved_to, plainly, with_cause
+from gate.explain import Crosswise, doing, legs_of, moved_to, plainly, with_cause
 from gate.harness import evaluate
 from gate.model.comparison import ArmComparison, CaseMove
 from gate.model.grants import NOTHING
@@ -116,7 +116,7 @@ class _Crosswise:
     def _moved(self, name: str, move: CaseMove) -> dict[str, str]:
         """Fallen page -> the page to which the section went that the base's arm finds in it."""
         workshop = self._tree.workshop
-        pages = [page.doc_id for page in move.pages if fell(page) and page.cause in ("edited", "overtaken")]
+        pages = [page.doc_id for page in move.pages if page.fell and page.cause in ("edited", "overtaken")]
         pages = [page for page in pages if page in self._situation.pages.edited]
         if workshop is None or name not in workshop.settings or not pages:
             return {}

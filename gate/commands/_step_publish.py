@@ -13,7 +13,7 @@ from gate.model.verdict import Exit, Verdict
 from gate.report.escape import terminal
 
 if TYPE_CHECKING:
-    from gate.model.comparison import CaseMove, PageMove
+    from gate.model.comparison import CaseMove
     from gate.model.report import Report, SuiteReport
 
 ANNOTATIONS = 8
@@ -71,7 +71,7 @@ def _of_suite(suite: SuiteReport, working_directory: str) -> list[str]:
     level = "error" if suite.verdict is Verdict.REGRESSION else "warning"
     found = []
     for case, moves in lost.items():
-        fallen = dict.fromkeys(page.doc_id for _, move in moves for page in move.pages if _fell(page))
+        fallen = dict.fromkeys(page.doc_id for _, move in moves for page in move.pages if page.fell)
         arms, move = ", ".join(name for name, _ in moves), moves[0][1]
         message = f"{arms}: {case} is lost ({move.query[:120]}); fallen: {', '.join(fallen) or 'none'}"
         properties: dict[str, str | int] = {"title": f"retrieval gate: {move.kind} case lost"}
@@ -80,10 +80,6 @@ def _of_suite(suite: SuiteReport, working_directory: str) -> list[str]:
             properties |= {"file": f"{prefix}{source.file}", "line": source.line}
         found.append(command(level, terminal(message), properties))
     return found
-
-
-def _fell(page: PageMove) -> bool:
-    return page.before is not None and (page.after is None or page.after > page.before)
 
 
 def run_finish(environment: Mapping[str, str]) -> int:

@@ -29,6 +29,11 @@ class PageMove(Frozen):
     moved_to: str | None = None
     legs: dict[str, tuple[int | None, int | None]] = Field(default_factory=dict)
 
+    @property
+    def fell(self) -> bool:
+        """Whether it stands lower than before, or nowhere."""
+        return self.before is not None and (self.after is None or self.after > self.before)
+
 
 class CaseMove(Frozen):
     """One case whose score moved on a metric that the policy names.

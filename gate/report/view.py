@@ -11,11 +11,13 @@ from gate.model.verdict import Level, Verdict
 from gate.report import headline
 from gate.report.board import board, slices, sweep
 from gate.report.medium import Medium
-from gate.report.moves import added, diagnosis, failures, lost, misses, question_moves, won
+from gate.report.misses import added, failures, misses
+from gate.report.moves import lost, won
 from gate.report.numbers import listed, plural
 from gate.report.parts import RunView, Section, SuiteView
 from gate.report.picture import picture
 from gate.report.provenance import changes, notes, provenance, sure
+from gate.report.questions import diagnosis, question_moves
 from gate.report.titles import of_row
 
 _FAULTS = (Level.INVALID.value, Level.NOT_MEASURED.value, Level.PARTIAL.value)
