@@ -13,6 +13,7 @@ from gate.commands._generate import generation
 from gate.commands._load import Suite
 from gate.commands._measure import Measured, Progress, Workshop, as_case, build, measure, prepare
 from gate.commands._project import Project
+from gate.embedders._cache import NO_CACHE
 from gate.harness import Rows, evaluate
 from gate.model.comparison import Pair
 from gate.model.cost import Spent, summed_by_arm
@@ -22,8 +23,6 @@ from gate.model.metric import Metrics
 from gate.model.run import Run
 from gate.model.verdict import Finding, Level
 from gate.noise import claimed, with_again, with_seen, with_unstable
-
-NO_CACHE = "GATE_NO_CACHE"
 
 # How often a case that a brought baseline calls unstable may show that it is. Noise that turns up every second time
 # goes unseen once in eight runs.

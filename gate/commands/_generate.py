@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -34,7 +33,7 @@ def generation(project: Project, suite: Suite, workshop: Workshop) -> Generation
     if settings is None:
         return None
     from gate.commands._project import inside
-    from gate.embedders._cache import cache_folder
+    from gate.embedders._cache import cache_folder, skipped_caches
     from gate.embedders._endpoint import Client
     from gate.embedders._host import Host
     from gate.generation.rag import INSTRUCTIONS, Generator
@@ -44,7 +43,7 @@ def generation(project: Project, suite: Suite, workshop: Workshop) -> Generation
     instructions = INSTRUCTIONS
     if settings.prompt is not None:
         instructions = read_text(inside(project.root, settings.prompt), settings.prompt)
-    store = None if os.environ.get("GATE_NO_CACHE") else AnswerStore(cache_folder())
+    store = None if skipped_caches() else AnswerStore(cache_folder())
     client = Client(settings, Host(workshop.secret, project.root))
     generator = Generator(settings, client, store, instructions)
     arm = settings.arm or next((name for name, one in suite.settings.arms.items() if one.gate), "")

@@ -140,15 +140,19 @@ class Workshop:
         """What earlier measurements of this run paid for the arm that is being built: a cap is one for the whole run."""
         return self._paid.get(self._building[-1], 0.0) if self._building else 0.0
 
+    def warn(self, texts: Iterable[str]) -> None:
+        """Say each of them once in a run."""
+        for text in texts:
+            if text not in self._warned:
+                self._warned.add(text)
+                _output.warn(text)
+
     def close(self) -> None:
         """Let every arm that has something to end, such as a process, end it."""
         for name, used in self.spent.items():
             self._paid[name] = self._paid.get(name, 0.0) + (used.cost_usd or 0.0)
         for arm in self._arms.values():
-            for text in getattr(arm, "warnings", ()):
-                if text not in self._warned:
-                    self._warned.add(text)
-                    _output.warn(text)
+            self.warn(getattr(arm, "warnings", ()))
             close = getattr(arm, "close", None)
             if callable(close):
                 close()
@@ -307,6 +311,7 @@ def measure(
     spent = dict(workshop.spent)
     if generation is not None:
         spent[SPENDER] = generation.generator.spent
+        workshop.warn(generation.generator.warnings)
     return Measured(now, on_base, unanswerable, without_tokens, unknown_pages, tied, spent, traces=traces)
 
 

@@ -17,6 +17,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gate.errors import InputError, Problem
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -60,6 +62,19 @@ def cache_folder() -> Path:
         return Path(named)
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "retrieval-gate"
+
+
+NO_CACHE = "GATE_NO_CACHE"
+
+
+def skipped_caches() -> str:
+    """What GATE_NO_CACHE asks for: "" (every cache is used), "queries" (none for queries) or "1" (none at all)."""
+    asked = os.environ.get(NO_CACHE, "")
+    if asked not in ("", "queries", "1"):
+        raise InputError(
+            Problem(NO_CACHE, f"is neither 1 nor queries ({asked!r})", "Say one of them, or unset it.")
+        )
+    return asked
 
 
 class Cache:

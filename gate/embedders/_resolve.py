@@ -6,13 +6,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from gate import registry
-from gate.embedders._cache import Cache, cache_folder
+from gate.embedders._cache import Cache, cache_folder, skipped_caches
 from gate.embedders._cached import CachedEmbedder
 from gate.embedders._host import Host
 from gate.errors import InputError, Problem
@@ -26,7 +25,7 @@ def resolve(embedder: Setting, materials: Materials, where: str) -> CachedEmbedd
     """The embedder of one arm. Nothing is loaded, opened or asked before the first text that needs it."""
     host = Host(materials.secret, getattr(materials, "root", None), getattr(materials, "paid_usd", 0.0))
     module, settings = _typed(embedder, where, host.root)
-    skip = os.environ.get("GATE_NO_CACHE", "")
+    skip = skipped_caches()
     made = module.build(settings, host)
     keeps = skip != "1" and getattr(made, "cacheable", True)
     cache = Cache(cache_folder()) if keeps else None

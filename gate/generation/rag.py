@@ -100,6 +100,11 @@ class Generator:
         return self._settings.concurrency
 
     @property
+    def warnings(self) -> Sequence[str]:
+        """What went wrong with the answers that are kept."""
+        return self._store.warnings if self._store is not None else ()
+
+    @property
     def spent(self) -> Spent:
         """What was used so far; `texts` are the questions asked."""
         settings = self._settings

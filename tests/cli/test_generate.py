@@ -281,3 +281,29 @@ type = "bm25"
             if run == 0:
                 before = asked
         assert asked == before, "the second run asks nothing"
+
+
+def test_kept_answers_are_shown_and_pruned(generating: Any, project: Project) -> None:
+    generating()
+    assert "\n2 answers of a model, 0.0 MB in " in project.gate("cache", "stats").out
+    assert project.gate("cache", "prune", "--max-mb", "1").out.startswith("removed 0 vectors and 0 answers\n")
+    assert project.gate("cache", "prune", "--all").out.startswith("removed 0 vectors and 2 answers\n")
+    assert "answers of a model" not in project.gate("cache", "stats").out
+
+
+def test_answers_that_cannot_be_kept_are_said(generating: Any, project: Project, tmp_path: Path) -> None:
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / "answers").write_text("", encoding="utf-8")
+    code, suite, _ = generating()
+    assert (code, buckets(suite)) == (0, {"qa-1": "ok", "qa-2": "ok"})
+    assert project.gate("run", "--generate").err.count("answers are not kept in") == 1
+
+
+def test_a_wrong_word_for_no_cache(
+    generating: Any, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    generating()
+    monkeypatch.setenv("GATE_NO_CACHE", "yes")
+    done = project.gate("run", "--generate")
+    assert done.code == 2
+    assert "GATE_NO_CACHE: is neither 1 nor queries ('yes')" in done.err
