@@ -11,7 +11,7 @@ from gate.model.frozen import Frozen
 
 
 class Spent(Frozen):
-    """`requests` sent, `texts` embedded (or pairs scored), `cached` of them without asking, `tokens` as billed.
+    """`requests` sent, `texts` processed (embedded, scored, answered), `cached` of them without asking, `tokens` as billed.
 
     `cost_usd` is None where a price is not known; 0.0 says that nothing was spent. `price` is what was assumed, with
     its date, for example `0.02 USD per 1M tokens (2026-11-30)`.

@@ -183,10 +183,10 @@ def _judged(suite: SuiteReport, arm: ArmReport) -> str:
 
 
 def spent_line(spent: Spent) -> str:
-    """`12 texts embedded, 4,812 cached, 1 request, 0.0002 USD at 0.02 USD per 1M tokens (2026-11-30)`."""
+    """`12 texts processed, 4,812 cached, 1 request, 0.0002 USD at 0.02 USD per 1M tokens (2026-11-30)`."""
     said = []
     if spent.texts or spent.cached or not spent.requests:
-        said += [f"{plural(spent.texts, 'text')} embedded", f"{spent.cached:,} cached"]
+        said += [f"{plural(spent.texts, 'text')} processed", f"{spent.cached:,} cached"]
     if spent.requests:
         said.append(plural(spent.requests, "request"))
     if spent.tokens:

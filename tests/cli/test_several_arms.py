@@ -172,7 +172,7 @@ def test_the_ledger_counts_texts_requests_and_dollars(project: Project, site: Si
     again = second["environment"]["spent"]["docs"]["vector"]
     assert (again["requests"], again["texts"], again["cached"], again["cost_usd"]) == (0, 0, texts, 0.0)
     out = project.gate("run", "--no-baseline").out
-    assert f"spent by vector  0 texts embedded, {texts} cached" in out
+    assert f"spent by vector  0 texts processed, {texts} cached" in out
 
 
 def test_a_cost_without_a_price_is_unknown(project: Project, site: Site) -> None:

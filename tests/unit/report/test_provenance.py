@@ -11,13 +11,13 @@ from gate.report.provenance import spent_line
 @pytest.mark.parametrize(
     ("spent", "said"),
     [
-        (Spent(), "0 texts embedded, 0 cached"),
-        (Spent(cached=1200), "0 texts embedded, 1,200 cached"),
-        (Spent(texts=1, requests=1, tokens=9), "1 text embedded, 0 cached, 1 request, 9 tokens, 0 USD"),
-        (Spent(texts=2, requests=1, cost_usd=None), "2 texts embedded, 0 cached, 1 request, cost unknown"),
+        (Spent(), "0 texts processed, 0 cached"),
+        (Spent(cached=1200), "0 texts processed, 1,200 cached"),
+        (Spent(texts=1, requests=1, tokens=9), "1 text processed, 0 cached, 1 request, 9 tokens, 0 USD"),
+        (Spent(texts=2, requests=1, cost_usd=None), "2 texts processed, 0 cached, 1 request, cost unknown"),
         (
             Spent(texts=2, requests=1, cost_usd=0.5, price="a price"),
-            "2 texts embedded, 0 cached, 1 request, 0.50 USD at a price",
+            "2 texts processed, 0 cached, 1 request, 0.50 USD at a price",
         ),
         (Spent(requests=6), "6 requests"),
     ],
