@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: integrations demo test lint format golden schemas lock bench clean
+.PHONY: integrations demo test lint format golden picture schemas lock bench clean
 
 demo: $(VENV)/.runtime  ## The gate on the Orbit demo, offline
 	@$(BIN)/python -m gate run --config gate.toml --details
@@ -24,6 +24,9 @@ format: $(VENV)/.dev
 
 golden: $(VENV)/.dev  ## Write the golden files anew; review the diff
 	GATE_GOLDEN=write $(BIN)/python -m pytest tests/golden -q
+
+picture: $(VENV)/.dev  ## Draw the comment of the README anew (needs chromium, and npm ci --prefix tests/browser)
+	PYTHONPATH=tests $(BIN)/python tests/browser/comment_page.py
 
 schemas: $(VENV)/.runtime  ## Write docs/schemas anew
 	$(BIN)/python -m gate schema report > docs/schemas/report-1.json

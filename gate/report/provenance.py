@@ -113,7 +113,10 @@ def _settings(suite: SuiteReport, medium: Medium) -> Iterator[str]:
 def provenance(report: Report, suite: SuiteReport, medium: Medium) -> Section[Cells]:
     """What exactly was measured, and with what: a name and a value in each row."""
     return Section(
-        "Provenance", head=("", ""), align=("left", "left"), rows=tuple(_provenance(report, suite, medium))
+        "Provenance",
+        head=("about", "this run"),
+        align=("left", "left"),
+        rows=tuple(_provenance(report, suite, medium)),
     )
 
 

@@ -77,7 +77,7 @@ def question_moves(suite: SuiteReport, medium: Medium) -> Section[Cells]:
     return Section(
         f"Questions that moved: {len(rows):,}",
         intro=f"{worse:,} worse, {len(rows) - worse:,} better.",
-        head=("arm", "question", "before -> now", "", "cited pages that moved"),
+        head=("arm", "question", "before -> now", "worse or better", "cited pages that moved"),
         align=("left",) * 5,
         rows=rows,
     )
