@@ -16,7 +16,6 @@ from typing import Any
 
 from gate.errors import InputError, Problem, did_you_mean
 
-FOLDERS = ("arms", "chunkers", "embedders", "metrics", "policies", "readers")
 _PACKAGES = {
     "arms": "gate.arms",
     "chunkers": "gate.corpus.chunkers",

@@ -91,6 +91,7 @@ class Project:
     root: Path
     capture: pytest.CaptureFixture[str]
     cases: list[dict[str, Any]] = field(default_factory=list)
+    below: str = ""
 
     def write(self, path: str, text: str | bytes) -> None:
         target = self.root / path
@@ -129,10 +130,10 @@ class Project:
         return self.git("rev-parse", "HEAD").strip()
 
     def gate(self, *arguments: str) -> Outcome:
-        """Run the command line in this process, in the project's folder."""
+        """Run the command line in this process, in the project's folder or in `below` it."""
         self.capture.readouterr()
         before = Path.cwd()
-        os.chdir(self.root)
+        os.chdir(self.root / self.below)
         try:
             code = cli.main(list(arguments))
         except SystemExit as stop:

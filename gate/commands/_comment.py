@@ -5,14 +5,13 @@ It also runs where nothing may be posted (a fork, a merge queue, `comment: never
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gate.commands._step import REPORT, TEMPLATES, Outputs, event_of, folder_of, tell
+from gate.commands._step import REPORT, TEMPLATES, Outputs, event_of, fault_of, folder_of, tell
 from gate.commands._step_measure import needs_approval
 from gate.errors import GateError
 from gate.github.client import GitHubClient, GitHubError
@@ -136,10 +135,10 @@ def post_report(
     """One comment per suite, or one for all. `heading` is a line of ours under the verdict (a fork's warning)."""
     author = inputs.comment_author or client.viewer()
     groups = [(suite.suite, [suite]) for suite in report.suites]
-    over = [EVERY_SUITE]
+    known = {EVERY_SUITE, *(name for name, _ in groups)}
     if inputs.comment_layout == "combined":
-        over = [name for name, _ in groups]
         groups = [(EVERY_SUITE, list(report.suites))]
+    kept = {name for name, _ in groups}
     posted = [
         post(
             client,
@@ -150,7 +149,15 @@ def post_report(
         )
         for name, suites in groups
     ]
-    clear(client, number, author, [_stamp(name, inputs, event) for name in over])
+    own = _stamp(EVERY_SUITE, inputs, event)
+
+    def over(said: Stamp) -> bool:
+        """Another layout's, or of a suite that is gone. A job of some suites, or of other settings, knows only its own."""
+        return said.suite not in kept and (
+            said.suite in known or (not inputs.suite and said.home == own.home)
+        )
+
+    clear(client, number, author, own, over)
     return posted
 
 
@@ -171,7 +178,12 @@ def changed(suite: SuiteReport) -> bool:
 
 def _stamp(suite: str, inputs: Inputs, event: Event) -> Stamp:
     return Stamp(
-        suite=suite, key=inputs.comment_key, head=event.head_sha, run=event.run_id, attempt=event.attempt
+        suite=suite,
+        key=inputs.comment_key,
+        head=event.head_sha,
+        run=event.run_id,
+        attempt=event.attempt,
+        home=inputs.home,
     )
 
 
@@ -244,11 +256,7 @@ def _previous(old: str | None, suite: str, position: int) -> Verdict | None:
 def post_fault(client: GitHubClient, folder: Path, inputs: Inputs, event: Event) -> list[Posted]:
     """Nothing was measured: every comment of ours says so, or a new one does. An old green one may not stand."""
     assert event.pull is not None
-    path = folder / "fault.md"
-    if not path.exists():
-        return []
-    body = path.read_text(encoding="utf-8")
-    verdict = Verdict(json.loads((folder / "fault.json").read_text(encoding="utf-8"))["verdict"])
+    verdict, body = fault_of(folder)
     return post_everywhere(client, event.pull.number, inputs, event, verdict, body)
 
 
@@ -259,7 +267,7 @@ def post_everywhere(
     author = inputs.comment_author or client.viewer()
     stamps = [
         _stamp(suite, inputs, event)
-        for suite in dict.fromkeys(_suites_with_comments(client, number, author, inputs.comment_key))
+        for suite in dict.fromkeys(_suites_with_comments(client, number, author, inputs))
     ] or [_stamp(EVERY_SUITE, inputs, event)]
     return [
         post(
@@ -273,7 +281,7 @@ def post_everywhere(
     ]
 
 
-def _suites_with_comments(client: GitHubClient, number: int, author: str, key: str) -> list[str]:
+def _suites_with_comments(client: GitHubClient, number: int, author: str, inputs: Inputs) -> list[str]:
     from gate.github.comment import read_stamp
 
     comments = client.comments(number)
@@ -281,5 +289,7 @@ def _suites_with_comments(client: GitHubClient, number: int, author: str, key: s
     return [
         stamp.suite
         for stamp in stamps
-        if stamp is not None and stamp.key == key and ours(comments, author, stamp)
+        if stamp is not None
+        and (stamp.key, stamp.home) == (inputs.comment_key, inputs.home)
+        and ours(comments, author, stamp)
     ]

@@ -2,35 +2,66 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from gate.commands._load import Suite
 from gate.commands._project import Project
 from gate.model.verdict import Finding, Level
-from gate.store import config
+from gate.store import config, git
 from gate.store.text import is_there, read_text
 
 
 def config_moved(project: Project) -> Iterator[Finding]:
-    """The base's config stood in a folder above and is gone: with it every rule of the base would be."""
-    if project.base is None or project.base_settings is not None:
+    """The base's own run would have read another config than this one: with that file every rule of the base would go.
+
+    Where nobody named a config, the nearest one decides, on the base as here. A named one is a project of its own beside
+    others, unless the one above it that the base has is gone.
+    """
+    if project.base is None:
         return
-    for up in range(1, len(PurePosixPath(project.base.prefix).parts) + 1):
-        for name in (config.GATE_TOML, config.PYPROJECT):
-            path = f"{'../' * up}{name}"
-            text = project.base.read(path)
-            where = f"{path} at {project.base.short}"
-            if text is None or (name == config.PYPROJECT and not config.has_tool_table(text, where)):
-                continue
-            if not _configures(project.root / path, path):
-                yield Finding(
-                    level=Level.INVALID,
-                    code="config-moved",
-                    text=f"the base's settings stand in {path}, where this change has none: nothing of them would decide",
-                    todo="Leave the file where it is.",
-                )
-                return
+    if project.searched_from is None and project.base_settings is not None:
+        return
+    for folder in _folders(project):
+        path = _on_base(project.base, folder)
+        if path is None:
+            continue
+        if folder == ".":
+            return
+        there = _configures(project.root / path, path)
+        if project.searched_from is not None or not there:
+            here = "this change reads another one" if there else "this change has none"
+            yield Finding(
+                level=Level.INVALID,
+                code="config-moved",
+                text=f"the base's settings stand in {path}, where {here}: nothing of them would decide",
+                todo="Leave the file where it is, and what is read too. A further config is named with --config, or the "
+                "input 'config'.",
+            )
+            return
+
+
+def _folders(project: Project) -> Iterator[str]:
+    """Where a config is looked for, the nearest first, relative to the folder of the one that was found."""
+    assert project.base is not None
+    root, top = project.root.resolve(), project.base.top.resolve()
+    folder = (project.searched_from or root).resolve()
+    while folder.is_relative_to(top):
+        yield PurePosixPath(os.path.relpath(folder, root)).as_posix()
+        folder = folder.parent
+
+
+def _on_base(base: git.Base, folder: str) -> str | None:
+    """The file in a folder of the base that configures the gate there."""
+    for name in (config.GATE_TOML, config.PYPROJECT):
+        path = name if folder == "." else f"{folder}/{name}"
+        text = base.read(path)
+        if text is not None and (
+            name != config.PYPROJECT or config.has_tool_table(text, f"{path} at {base.short}")
+        ):
+            return path
+    return None
 
 
 def baseline_outside(project: Project, suite: Suite) -> Iterator[Finding]:

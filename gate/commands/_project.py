@@ -17,12 +17,15 @@ from gate.store.text import leaks
 
 
 class Project(NamedTuple):
-    """The config, the base it is held against, the selected suites, and the metrics."""
+    """The config, the base it is held against, and the metrics. `searched_from`: the folder from which the config was
+    looked for, upwards; None where it was named.
+    """
 
     config: config.Config
     base: git.Base | None
     base_settings: Settings | None
     metrics: Metrics
+    searched_from: Path | None = None
 
     @property
     def root(self) -> Path:
@@ -39,9 +42,10 @@ def open_project(args: argparse.Namespace) -> Project:
                 "Give one of them; the base decides in a pull request.",
             )
         )
-    loaded = config.load(Path(args.config) if args.config else config.find(Path.cwd()))
+    here = None if args.config else Path.cwd()
+    loaded = config.load(config.find(here) if here is not None else Path(args.config))
     base = git.open_base(loaded.root, args.base) if getattr(args, "base", None) else None
-    return Project(loaded, base, _base_settings(base, loaded.shown), load_metrics())
+    return Project(loaded, base, _base_settings(base, loaded.shown), load_metrics(), here)
 
 
 def load_metrics() -> Metrics:

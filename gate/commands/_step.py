@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 import secrets
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gate.errors import GateError, Problem
+from gate.errors import GateError, InputError, Problem
 from gate.github.event import Event, read_event
 from gate.github.workflow import command, output
 from gate.model.verdict import Exit, Verdict
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from gate.model.report import Report
 
 REPORT = "report.json"
+FAULT = "fault.md"
 TEMPLATES = "templates"
 LIST_BYTES = 50_000
 
@@ -45,14 +47,34 @@ def event_of(environment: Mapping[str, str]) -> Event:
     path = environment.get("GITHUB_EVENT_PATH")
     payload: Any = {}
     if path and Path(path).is_file():
-        payload = json.loads(Path(path).read_text(encoding="utf-8-sig"))
+        try:
+            payload = json.loads(Path(path).read_text(encoding="utf-8-sig"))
+        except ValueError as fault:
+            raise InputError(
+                Problem(
+                    f"event file {path}", f"is no JSON ({fault})", "GitHub writes it; see who changed it."
+                )
+            ) from fault
     return read_event(environment, payload if isinstance(payload, dict) else {})
 
 
 def folder_of(environment: Mapping[str, str]) -> Path:
     """Where the steps of one job leave files for each other."""
-    folder = Path(environment.get("RUNNER_TEMP") or ".") / "retrieval-gate"
+    temp = environment.get("RUNNER_TEMP")
+    if not temp:
+        raise InputError(
+            Problem("RUNNER_TEMP", "is not set", "On a laptop use 'gate run'; this is a step of the Action.")
+        )
+    folder = Path(temp) / "retrieval-gate"
     folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def fresh_folder(environment: Mapping[str, str]) -> Path:
+    """The same, emptied: a job may use the action twice, and what the first use left is no report of the second."""
+    folder = folder_of(environment)
+    shutil.rmtree(folder)
+    folder.mkdir()
     return folder
 
 
@@ -109,21 +131,40 @@ def unmeasured(report: Report) -> list[str]:
     )
 
 
-def faulty(fault: GateError, outputs: Outputs, folder: Path, title: str = "") -> int:
-    """Nothing could be measured: say so in the log, the outputs and the comment. `title` is what did not come about."""
+def faulty(fault: GateError, outputs: Outputs, folder: Path, title: str = "", spent: str = "unknown") -> int:
+    """Nothing could be measured: say so in the log, the outputs, the comment and the summary. `title` is what did not
+    come about, `spent` what it has cost so far.
+    """
     verdict = Verdict.NOT_MEASURED if fault.exit_code == int(Exit.NOT_MEASURED) else Verdict.INVALID
     for problem in fault.problems[:10]:
         print(command("error", str(problem)), end="")
-    lines = problem_list(fault.problems)
     title = title or ("nothing was measured" if verdict is Verdict.INVALID else "")
-    said = ": ".join(filter(None, (verdict.value.replace("_", " "), title)))
-    body = f"<!-- retrieval-gate verdict={verdict.value} -->\n### ⛔ {said}\n\n{lines}\n"
-    (folder / "fault.md").write_text(body, encoding="utf-8")
-    (folder / "fault.json").write_text(json.dumps({"verdict": verdict.value}), encoding="utf-8")
+    (folder / FAULT).write_text(fault_body(verdict, title, problem_list(fault.problems)), encoding="utf-8")
     outputs.set("verdict", verdict.value)
     outputs.set("exit-code", str(fault.exit_code))
     outputs.set("regressed", "[]")
+    outputs.set("unmeasured", "[]")
+    outputs.set("cost-usd", spent)
     return 0
+
+
+def fault_body(verdict: Verdict, title: str, lines: str) -> str:
+    """What a comment and the summary say where there is no report: the verdict, a title, a list."""
+    said = ": ".join(filter(None, (verdict.value.replace("_", " "), title)))
+    return f"<!-- retrieval-gate verdict={verdict.value} -->\n### ⛔ {said}\n\n{lines}\n"
+
+
+def fault_of(folder: Path) -> tuple[Verdict, str]:
+    """What the steps before left instead of a report; where they left nothing, the gate broke or was stopped."""
+    from gate.report.render import verdict_of
+
+    path = folder / FAULT
+    body = path.read_text(encoding="utf-8") if path.exists() else ""
+    verdict = verdict_of(body)
+    if verdict is not None:
+        return verdict, body
+    lines = "- The gate broke, or was stopped before it came to a verdict. The log of this job says where."
+    return Verdict.NOT_MEASURED, fault_body(Verdict.NOT_MEASURED, "", lines)
 
 
 def problem_list(problems: Sequence[Problem], most: int = 50) -> str:

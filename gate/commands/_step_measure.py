@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 import os
 import secrets
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gate.commands._step import REPORT, TEMPLATES, Outputs, event_of, faulty, folder_of, tell
+from gate.commands._step import REPORT, TEMPLATES, Outputs, event_of, faulty, fresh_folder, tell
 from gate.errors import GateError, NotMeasuredError, Problem
 from gate.github.event import Event, Mode
 from gate.github.inputs import Inputs, read_inputs
@@ -50,10 +49,7 @@ def run_measure(environment: Mapping[str, str]) -> int:
     from gate.commands.run import write_candidates
     from gate.store import canonical, reports
 
-    outputs, inputs, folder = Outputs(environment), read_inputs(environment), folder_of(environment)
-    # A job may use the action twice: what the first use left is no report of the second.
-    shutil.rmtree(folder)
-    folder.mkdir()
+    outputs, inputs, folder = Outputs(environment), read_inputs(environment), fresh_folder(environment)
     os.chdir(inputs.working_directory)
     try:
         with _deadline(inputs.timeout_minutes):

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from gate.commands._step import Outputs, event_of
-from gate.errors import InputError, Problem
-from gate.github.base import Found, find_base
-from gate.github.event import Activity, Event, Plan, plan
-from gate.github.inputs import read_inputs, refuse_absolute
+from gate.commands._step import FAULT, Outputs, event_of, faulty, folder_of
+from gate.errors import GateError, InputError, NotMeasuredError, Problem
+from gate.github.base import find_base
+from gate.github.event import PULL_EVENTS, Activity, Event, Plan, plan
+from gate.github.inputs import Inputs, read_inputs, refuse_absolute
 from gate.github.workflow import command
-from gate.model.verdict import Exit, Verdict
 
 
 class Checkout:
@@ -54,52 +53,54 @@ class Checkout:
 
 
 def run_plan(environment: Mapping[str, str]) -> int:
-    """Decide what this run does and what it is held against; fetch the base commit where the checkout lacks it."""
+    """Decide what this run does and what it is held against; fetch the base commit where the checkout lacks it.
+
+    What keeps it from that is a verdict of its own, in outputs, comment and summary, as a fault in the measuring is.
+    """
+    outputs, folder, event = Outputs(environment), folder_of(environment), event_of(environment)
+    (folder / FAULT).unlink(missing_ok=True)  # of an earlier use of the action in this job
+    comments, activity, base = False, Activity.REFUSE, ""
+    try:
+        inputs = read_inputs(environment)
+        decided = plan(event, inputs.mode)
+        comments = decided.comments and inputs.comment.value != "never"
+        print(f"{decided.activity.value}: {decided.why}")
+        if decided.activity is Activity.REFUSE:
+            raise InputError(Problem(event.name or "no event", decided.why, ""))
+        if decided.warning:
+            print(command("warning", decided.warning), end="")
+        base = _base(inputs, event, decided)
+        activity = decided.activity
+    except GateError as fault:
+        faulty(fault, outputs, folder, spent="0")
+    outputs.set("activity", activity.value)
+    outputs.set("base", base)
+    outputs.set("comments", "true" if comments else "false")
+    return 0
+
+
+def _base(inputs: Inputs, event: Event, decided: Plan) -> str:
+    """The commit that this run is held against, which is then here; "" where there is none."""
     from gate.store import git
 
-    outputs = Outputs(environment)
-    inputs, event = read_inputs(environment), event_of(environment)
     refuse_absolute(inputs.working_directory)
-    decided = plan(event, inputs.mode)
-    found = Found(None, "no base")
     folder = Path(inputs.working_directory)
     if decided.activity in (Activity.MEASURE, Activity.REFRESH) and not folder.is_dir():
         what = f"no such folder in the checkout ({inputs.working_directory!r})"
         raise InputError(Problem("input 'working-directory'", what, "Check out the repository first."))
-    if decided.activity is Activity.MEASURE:
-        found = find_base(event, Checkout(folder, event))
-        if (
-            found.commit is not None
-            and not git.has(folder, found.commit)
-            and not git.fetch(folder, found.commit, 1)
-        ):
-            raise InputError(
-                Problem(
-                    f"base {found.commit[:10]}",
-                    "is not in the checkout and cannot be fetched",
-                    "Check out with fetch-depth: 2 (pull_request) or 0.",
-                )
-            )
-        if found.commit is None and event.name in ("pull_request", "merge_group"):
-            raise InputError(
-                Problem(event.name, "has no base commit in its event", "Report this with the event file.")
-            )
-    print(f"{decided.activity.value}: {decided.why}")
-    if found.commit is not None:
-        print(f"base {found.commit}: {found.how}")
+    if decided.activity is not Activity.MEASURE:
+        return ""
+    found = find_base(event, Checkout(folder, event))
+    if found.commit is None:
+        if event.name in (*PULL_EVENTS, "merge_group"):
+            todo = "Report this with the event file."
+            raise InputError(Problem(event.name, "has no base commit in its event", todo))
+        return ""
+    print(f"base {found.commit}: {found.how}")
     if found.warning:
         print(command("warning", found.warning), end="")
-    if decided.activity is Activity.REFUSE:
-        print(command("error", decided.why), end="")
-        _invalid(outputs, decided)
-    outputs.set("activity", decided.activity.value)
-    outputs.set("base", found.commit or "")
-    outputs.set("comments", "true" if decided.comments and inputs.comment.value != "never" else "false")
-    outputs.set("seeds-cache", "true" if decided.seeds_cache else "false")
-    return 0
-
-
-def _invalid(outputs: Outputs, decided: Plan) -> None:
-    outputs.set("verdict", Verdict.INVALID.value)
-    outputs.set("exit-code", str(int(Exit.INVALID)))
-    outputs.set("why", decided.why)
+    if not git.has(folder, found.commit) and not git.fetch(folder, found.commit, 1):
+        what = "is not in the checkout and cannot be fetched"
+        todo = "Check out with fetch-depth: 2 (pull_request) or 0."
+        raise NotMeasuredError(Problem(f"base {found.commit[:10]}", what, todo))
+    return found.commit

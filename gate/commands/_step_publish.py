@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gate.commands._step import REPORT, folder_of
+from gate.commands._step import REPORT, fault_of, folder_of
 from gate.github.inputs import read_inputs
 from gate.github.workflow import command
 from gate.model.verdict import Exit, Verdict
@@ -28,18 +28,13 @@ def run_publish(environment: Mapping[str, str]) -> int:
     folder = folder_of(environment)
     path = folder / REPORT
     if not path.exists():
-        append_summary(environment.get("GITHUB_STEP_SUMMARY"), _fault_text(folder))
+        append_summary(environment.get("GITHUB_STEP_SUMMARY"), fault_of(folder)[1])
         return 0
     report = reports.parse(read_text(path, REPORT), REPORT)
     append_summary(environment.get("GITHUB_STEP_SUMMARY"), render.summary(report))
     inputs = read_inputs(environment)
     print(*lost_annotations(report, inputs.working_directory), sep="", end="")
     return 0
-
-
-def _fault_text(folder: Path) -> str:
-    path = folder / "fault.md"
-    return path.read_text(encoding="utf-8") if path.exists() else "### ⛔ not measured\n"
 
 
 def append_summary(path: str | None, text: str) -> None:

@@ -1,6 +1,6 @@
 """Which commit a run is compared with (DESIGN section 6): pure over a view of the repository's history.
 
-For pull_request the first parent of the event's merge commit, only if it has two parents and the second is the pull
+For pull_request and pull_request_review the first parent of the event's merge commit, only if it has two parents and the second is the pull
 request's head; else the parents of that merge commit through the API; else the merge base of head and base; else the
 event's base commit with a warning. For merge_group the event's base. Everything else: no base, the work tree is all.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
-from gate.github.event import Event, Pull
+from gate.github.event import PULL_EVENTS, Event, Pull
 
 
 class History(Protocol):
@@ -36,7 +36,7 @@ def find_base(event: Event, history: History) -> Found:
     """The base of a run; `commit` is None where the work tree itself is compared."""
     if event.name == "merge_group" and event.merge_base_sha:
         return Found(event.merge_base_sha, "the merge group's base")
-    if event.pull is None or event.name not in ("pull_request", "pull_request_target"):
+    if event.pull is None or event.name not in PULL_EVENTS:
         return Found(None, "no base: the work tree is held against its own baseline")
     pull = event.pull
     for parents, how in (

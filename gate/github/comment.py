@@ -21,13 +21,14 @@ class Remark(Frozen):
 
 
 class Stamp(Frozen):
-    """What the hidden first line of a comment says: whose it is, and which run wrote it."""
+    """What the hidden first line of a comment says: whose it is, and which run wrote it. `home`: `Inputs.home` of that run."""
 
     suite: str
     key: str = ""
     head: str = ""
     run: int = 0
     attempt: int = 0
+    home: str = "."
 
     def line(self) -> str:
         """The marker: an HTML comment on one line, in which no value can end it."""
@@ -37,6 +38,7 @@ class Stamp(Frozen):
             "head": self.head,
             "run": self.run,
             "attempt": self.attempt,
+            **({"home": self.home} if self.home != "." else {}),
         }
         said = " ".join(f"{name}={_encoded(str(value))}" for name, value in values.items())
         return f"<!-- retrieval-gate {said} -->"
@@ -76,6 +78,7 @@ def read_stamp(body: str) -> Stamp | None:
         head=unquote(values.get("head", "")),
         run=_whole(values.get("run", "")),
         attempt=_whole(values.get("attempt", "")),
+        home=unquote(values.get("home", ".")),
     )
 
 

@@ -10,12 +10,16 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
-from pydantic import Field
-
 from gate.model.frozen import Frozen
 
-NO_SHA = "0" * 40
 DEPENDABOT = "dependabot[bot]"
+
+
+PULL_EVENTS = ("pull_request", "pull_request_review")
+"""Events about a pull request that run without its head's say; both check out GitHub's merge commit."""
+
+TREE_EVENTS = ("push", "schedule", "workflow_dispatch", "repository_dispatch", "")
+"""Events without a base: what stands in the tree is all. The last is no GitHub at all."""
 
 
 class Mode(StrEnum):
@@ -64,18 +68,14 @@ class Event(Frozen):
     ref: str = ""
     default_branch: str = ""
     actor: str = ""
-    workflow: str = ""
-    job: str = ""
     run_id: int = 0
     attempt: int = 1
     api_url: str = "https://api.github.com"
-    graphql_url: str = "https://api.github.com/graphql"
     server_url: str = "https://github.com"
     pull: Pull | None = None
     merge_base_sha: str | None = None
     queued: int | None = None
     finished: Finished | None = None
-    inputs: dict[str, str] = Field(default_factory=dict)
 
     @property
     def run_url(self) -> str:
@@ -116,15 +116,12 @@ class Activity(StrEnum):
 
 
 class Plan(Frozen):
-    """What to do: the activity, whether a comment is wanted, and why, in a sentence for the log.
-
-    `seeds_cache`: a run whose cache later pull requests restore.
-    """
+    """What to do: the activity, whether a comment is wanted, and why, in a sentence for the log. `warning` is said louder."""
 
     activity: Activity
     comments: bool = False
-    seeds_cache: bool = False
     why: str
+    warning: str = ""
 
 
 def read_event(environment: Mapping[str, str], payload: Mapping[str, Any]) -> Event:
@@ -137,18 +134,14 @@ def read_event(environment: Mapping[str, str], payload: Mapping[str, Any]) -> Ev
         ref=_text(environment, "GITHUB_REF"),
         default_branch=_text(repository, "default_branch"),
         actor=_text(environment, "GITHUB_ACTOR"),
-        workflow=_text(environment, "GITHUB_WORKFLOW"),
-        job=_text(environment, "GITHUB_JOB"),
         run_id=_number(_text(environment, "GITHUB_RUN_ID")),
         attempt=_number(_text(environment, "GITHUB_RUN_ATTEMPT")) or 1,
         api_url=_text(environment, "GITHUB_API_URL") or "https://api.github.com",
-        graphql_url=_text(environment, "GITHUB_GRAPHQL_URL") or "https://api.github.com/graphql",
         server_url=_text(environment, "GITHUB_SERVER_URL") or "https://github.com",
         pull=_pull(_object(payload, "pull_request"), _text(repository, "full_name")),
         merge_base_sha=_text(_object(payload, "merge_group"), "base_sha") or None,
         queued=_queued(_text(_object(payload, "merge_group"), "head_ref")),
         finished=_finished(_object(payload, "workflow_run")),
-        inputs={_clean(str(key)): _shown(value) for key, value in _object(payload, "inputs").items()},
     )
 
 
@@ -165,13 +158,6 @@ def _text(value: Mapping[str, Any], key: str) -> str:
 def _clean(text: str) -> str:
     """Text that can be written as UTF-8; half a surrogate pair is a replacement character."""
     return text.encode("utf-8", "replace").decode() if not text.isascii() else text
-
-
-def _shown(value: object) -> str:
-    try:
-        return _clean(str(value))
-    except ValueError:  # a whole number of thousands of digits
-        return ""
 
 
 def _number(text: str) -> int:
@@ -241,7 +227,9 @@ def plan(event: Event, mode: Mode) -> Plan:
         if mode is Mode.PROPOSE:
             return Plan(activity=Activity.PROPOSE, why="proposes the baseline that the other job measured")
         return Plan(activity=Activity.REFRESH, why="measures twice and writes a baseline to propose")
-    if event.name == "pull_request":
+    if event.name in PULL_EVENTS:
+        if event.pull is None:
+            return _refused(f"the event file of {event.name} names no pull request")
         return Plan(activity=Activity.MEASURE, comments=not event.untrusted, why=_pull_why(event))
     if event.name == "pull_request_target":
         return _refused(
@@ -252,9 +240,19 @@ def plan(event: Event, mode: Mode) -> Plan:
         return _refused("on workflow_run only 'mode: comment' works: it checks nothing of the head out")
     if event.name == "merge_group":
         return Plan(activity=Activity.MEASURE, why="a merge queue entry is held against the queue's base")
-    seeds = event.name in ("push", "schedule") and event.ref == f"refs/heads/{event.default_branch}"
+    if event.name not in TREE_EVENTS:
+        return _refused(
+            f"{event.name} has no base, so a pull request would be held against its own baseline. "
+            f"Start the gate on {', '.join(PULL_EVENTS)}, merge_group or push"
+        )
+    warning = ""
+    if event.name == "push" and event.ref != f"refs/heads/{event.default_branch}":
+        warning = (
+            f"a push to {event.ref.removeprefix('refs/heads/')} is held against that branch's own baseline, which it may "
+            "have changed; what is to be merged is judged on pull_request"
+        )
     return Plan(
-        activity=Activity.MEASURE, seeds_cache=seeds, why="the work tree is held against its own baseline"
+        activity=Activity.MEASURE, why="the work tree is held against its own baseline", warning=warning
     )
 
 

@@ -158,15 +158,17 @@ def approved(client: GitHubClient, number: int, head: str) -> bool:
     )
 
 
-def clear(client: GitHubClient, number: int, author: str, stamps: Sequence[Stamp]) -> None:
-    """Delete our comments with these suites and keys: what they told of is over. A newer run's are left alone."""
-    comments = client.comments(number)
-    over = [
+def clear(client: GitHubClient, number: int, author: str, own: Stamp, over: Callable[[Stamp], bool]) -> None:
+    """Delete our comments with the key of `own` that are `over`: what they told of is gone. A newer run's are left alone."""
+    found = [
         comment
-        for stamp in stamps
-        for comment in ours(comments, author, stamp)
-        if (said := read_stamp(comment.body)) is not None and not said.newer_than(stamp)
+        for comment in client.comments(number)
+        if same_login(comment.author, author)
+        and (said := read_stamp(comment.body)) is not None
+        and said.key == own.key
+        and over(said)
+        and not said.newer_than(own)
     ]
-    if over and client.pull(number).head_sha == stamps[0].head:
-        for comment in over:
+    if found and client.pull(number).head_sha == own.head:
+        for comment in found:
             _delete(client, number, comment)

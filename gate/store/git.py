@@ -242,20 +242,12 @@ def has(folder: Path, commit: str) -> bool:
     return _git(folder, "cat-file", "-e", f"{commit}^{{commit}}", check=False).returncode == 0
 
 
-def fetch(folder: Path, commit: str, depth: int, header: str | None = None) -> bool:
-    """Fetch one commit from origin with `depth` commits of history. `header` is an HTTP header with the credentials;
-    it travels in the environment, so that no process list and no config file holds it.
-    """
-    credentials = {}
-    if header is not None:
-        credentials = {
-            "GIT_CONFIG_COUNT": "1",
-            "GIT_CONFIG_KEY_0": "http.extraHeader",
-            "GIT_CONFIG_VALUE_0": header,
-        }
+def fetch(folder: Path, commit: str, depth: int) -> bool:
+    """Fetch one commit from origin, into a shallow checkout with `depth` commits of history; whether it came."""
+    # In a whole clone a depth would cut off the history that is there.
+    depths = (f"--depth={depth}",) if is_shallow(folder) else ()
     done = _git(
-        folder, "fetch", "--no-tags", "--no-recurse-submodules", f"--depth={depth}", "origin", commit,
-        check=False, more=credentials,
+        folder, "fetch", "--no-tags", "--no-recurse-submodules", *depths, "origin", commit, check=False
     )  # fmt: skip
     return done.returncode == 0
 

@@ -108,8 +108,11 @@ def test_a_bad_input_is_refused_before_anything_is_measured(site: Site) -> None:
     ran = site.run_pull(number, inputs={"comment-layout": "combind", "timeout-minutes": "soon"})
     assert (ran.job, ran.exit_code) == ("failure", 2)
     assert (ran.outputs["verdict"], ran.outputs["exit-code"]) == ("invalid", "2")
-    assert "input 'comment-layout': no such value ('combind'). Did you mean 'combined'?" in ran.log
-    assert "input 'timeout-minutes'" in ran.log
+    said = [one.message for one in ran.annotations]
+    assert said[0].startswith("input 'comment-layout': no such value ('combind'). Did you mean 'combined'?")
+    assert said[1].startswith("input 'timeout-minutes'")
+    assert "input 'timeout-minutes'" in ran.summary
+    assert (ran.outputs["regressed"], ran.outputs["unmeasured"], ran.outputs["cost-usd"]) == ("[]", "[]", "0")
     assert ran.writes == []
 
 

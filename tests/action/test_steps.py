@@ -387,7 +387,7 @@ def test_a_checkout_without_git_says_so(steps: Steps) -> None:
     steps.on(number)
     (steps.site.project.root / ".git").rename(steps.temp / "gone")
     done = steps("plan", GITHUB_SHA=steps.site.pull_event(number)["pull_request"]["merge_commit_sha"])
-    assert done.code == 2
+    assert (done.code, done.outputs["exit-code"], done.outputs["activity"]) == (0, "3", "refuse")
     assert "is not in the checkout and cannot be fetched" in done.log
 
 
@@ -395,14 +395,15 @@ def test_a_working_directory_that_is_not_there(steps: Steps) -> None:
     steps.on(lost_pull(steps.site))
     for event in ("pull_request", "push"):
         done = steps("plan", INPUT_WORKING_DIRECTORY="handbok", GITHUB_EVENT_NAME=event)
-        assert done.code == 2
+        assert (done.outputs["exit-code"], done.outputs["activity"]) == ("2", "refuse")
         assert "input 'working-directory': no such folder in the checkout ('handbok')." in done.log
 
 
 @pytest.mark.parametrize("folder", ["/etc", "../other", "~", "a/../.."])
 def test_a_working_directory_outside_is_refused(steps: Steps, folder: str) -> None:
     steps.on(lost_pull(steps.site))
-    assert steps("plan", INPUT_WORKING_DIRECTORY=folder).code == 2
+    outputs = steps("plan", INPUT_WORKING_DIRECTORY=folder).outputs
+    assert (outputs["exit-code"], outputs["activity"]) == ("2", "refuse")
 
 
 def test_no_verdict_at_all_is_an_internal_error(steps: Steps) -> None:
@@ -410,12 +411,18 @@ def test_no_verdict_at_all_is_an_internal_error(steps: Steps) -> None:
     assert steps("finish", GATE_EXIT_CODE="1; exit 0").code == 70
 
 
-@pytest.mark.parametrize(
-    "payload", ["", "[]", "{}", '{"pull_request": 7}', '{"pull_request": {"number": 1}}']
-)
+@pytest.mark.parametrize("payload", ["[]", "{}", '{"pull_request": 7}', '{"pull_request": {"number": 1}}'])
 def test_an_event_file_that_says_nothing_is_no_pass(steps: Steps, payload: str) -> None:
     (steps.temp / "event.json").write_text(payload, encoding="utf-8")
-    assert steps("plan").code in (2, 70)
+    outputs = steps("plan").outputs
+    assert (outputs["exit-code"], outputs["activity"]) == ("2", "refuse")
+
+
+def test_an_event_file_that_is_none_is_invalid(steps: Steps) -> None:
+    (steps.temp / "event.json").write_text("", encoding="utf-8")
+    done = steps("plan")
+    assert done.code == 2
+    assert "event.json" in done.log
 
 
 def test_a_large_regression_fits_into_a_comment(steps: Steps) -> None:

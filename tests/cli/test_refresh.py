@@ -251,7 +251,7 @@ def test_what_was_not_measured_the_second_time_is_no_baseline(
     refresh.push()
     refresh.measure()
     assert refresh.outcome() == ("not_measured", "3")
-    assert {path.name for path in refresh.folder.iterdir()} == {"fault.md", "fault.json"}
+    assert {path.name for path in refresh.folder.iterdir()} == {"fault.md"}
     refresh.propose()
     assert refresh.outcome() == ("not_measured", "3")
     assert refresh.github.writes() == []

@@ -1026,6 +1026,45 @@ def test_a_config_that_moves_into_a_folder_takes_no_rule_of_the_base_along(
     assert f"../{home}" in moved["text"]
 
 
+@pytest.mark.parametrize("upper", ["kept", "gone"])
+def test_a_nearer_config_does_not_switch_the_bases_off(project: Project, upper: str) -> None:
+    """A job with a working-directory finds the file of the folder above; a change may not put its own before it."""
+    settings = project.read("gate.toml")
+    project.git("checkout", "--quiet", "main")
+    project.write("svc/readme.txt", "A service.")
+    project.commit("a service")
+    project.git("checkout", "--quiet", "-B", "change")
+    break_e101(project)
+    project.below = "svc"
+    code, suite = project.report("--base", "main")
+    assert (code, suite["verdict"]) == (1, "regression")
+    below = settings.replace('"docs"', '"../docs"').replace('"eval/', '"../eval/')
+    project.write("svc/gate.toml", below)
+    assert project.gate("baseline").code == 0
+    if upper == "gone":
+        project.remove("gate.toml")
+    code, suite = project.report("--base", "main")
+    assert (code, suite["verdict"]) == (2, "invalid")
+    moved = next(f for f in suite["findings"] if f["code"] == "config-moved")
+    assert "../gate.toml" in moved["text"]
+
+
+def test_the_nearer_config_of_the_base_may_not_go(project: Project) -> None:
+    settings = project.read("gate.toml")
+    project.git("checkout", "--quiet", "main")
+    project.write("svc/gate.toml", settings.replace('"docs"', '"../docs"').replace('"eval/', '"../eval/'))
+    project.below = "svc"
+    assert project.gate("baseline").code == 0
+    project.commit("a service with rules of its own")
+    project.git("checkout", "--quiet", "-B", "change")
+    code, suite = project.report("--base", "main")
+    assert (code, suite["verdict"]) == (0, "pass")
+    project.remove("svc/gate.toml")
+    code, suite = project.report("--base", "main")
+    assert (code, suite["verdict"]) == (2, "invalid")
+    assert "svc/gate.toml" in next(f for f in suite["findings"] if f["code"] == "config-moved")["text"]
+
+
 def test_a_baseline_outside_the_repository_is_none_that_a_base_has(project: Project) -> None:
     project.git("checkout", "--quiet", "main")
     project.edit("gate.toml", "k = 2", 'baseline = "../outside.json"\nk = 2')

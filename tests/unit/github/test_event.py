@@ -106,12 +106,10 @@ def test_what_is_no_number_is_no_pull_request(payload: dict[str, Any]) -> None:
 
 
 def test_half_a_surrogate_pair_is_text_all_the_same() -> None:
-    payload = json.loads(
-        '{"pull_request": {"number": 7, "head": {"ref": "\\ud83d"}}, "inputs": {"\\ud83d": "\\ud83d"}}'
-    )
+    payload = json.loads('{"pull_request": {"number": 7, "head": {"ref": "\\ud83d"}}}')
     event = read_event({"GITHUB_ACTOR": "\udcff", "GITHUB_RUN_ID": "9" * 5000}, payload)
     assert event.pull is not None
-    assert (event.pull.head_ref, event.actor, event.inputs, event.run_id) == ("?", "?", {"?": "?"}, 0)
+    assert (event.pull.head_ref, event.actor, event.run_id) == ("?", "?", 0)
 
 
 @pytest.mark.parametrize(
@@ -191,18 +189,65 @@ def test_a_run_with_a_token_that_writes_has_commented_itself(run: dict[str, Any]
 
 
 @pytest.mark.parametrize(
-    ("name", "ref", "seeds"),
+    ("name", "ref", "warns"),
     [
-        ("push", "refs/heads/main", True),
-        ("schedule", "refs/heads/main", True),
-        ("push", "refs/heads/other", False),
-        ("push", "refs/tags/main", False),
-        ("workflow_dispatch", "refs/heads/main", False),
+        ("push", "refs/heads/main", False),
+        ("schedule", "refs/heads/main", False),
+        ("push", "refs/heads/other", True),
+        ("push", "refs/tags/main", True),
+        ("workflow_dispatch", "refs/heads/other", False),
+        ("repository_dispatch", "refs/heads/main", False),
     ],
 )
-def test_the_default_branch_seeds_the_cache(name: str, ref: str, seeds: bool) -> None:
-    event = read_event({"GITHUB_EVENT_NAME": name, "GITHUB_REF": ref}, pull_payload())
-    assert plan(event, Mode.GATE).seeds_cache is seeds
+def test_a_push_to_a_branch_of_its_own_is_no_judgement(name: str, ref: str, warns: bool) -> None:
+    made = plan(read_event({"GITHUB_EVENT_NAME": name, "GITHUB_REF": ref}, pull_payload()), Mode.GATE)
+    assert (made.activity, "own baseline" in made.warning) == (Activity.MEASURE, warns)
+
+
+OTHER_EVENTS = [
+    "branch_protection_rule",
+    "check_run",
+    "check_suite",
+    "create",
+    "delete",
+    "deployment",
+    "deployment_status",
+    "discussion",
+    "discussion_comment",
+    "fork",
+    "gollum",
+    "issue_comment",
+    "issues",
+    "label",
+    "milestone",
+    "page_build",
+    "project",
+    "public",
+    "pull_request_comment",
+    "pull_request_review_comment",
+    "registry_package",
+    "release",
+    "status",
+    "watch",
+    "something_new",
+]
+
+
+@pytest.mark.parametrize("name", OTHER_EVENTS)
+def test_an_event_without_a_base_is_refused(name: str) -> None:
+    """Several of them run on a pull request's head: it would be held against the baseline that it brings."""
+    made = plan(
+        read_event({"GITHUB_EVENT_NAME": name, "GITHUB_REF": "refs/pull/7/merge"}, pull_payload()), Mode.GATE
+    )
+    assert made.activity is Activity.REFUSE
+    assert name in made.why
+
+
+@pytest.mark.parametrize("name", ["pull_request", "pull_request_review"])
+def test_a_pull_request_event_that_names_none_is_refused(name: str) -> None:
+    assert plan(read_event({"GITHUB_EVENT_NAME": name}, {}), Mode.GATE).activity is Activity.REFUSE
+    made = plan(read_event({"GITHUB_EVENT_NAME": name}, pull_payload()), Mode.GATE)
+    assert (made.activity, made.comments) == (Activity.MEASURE, True)
 
 
 def test_outside_github_all_is_empty_and_the_work_tree_is_measured() -> None:
