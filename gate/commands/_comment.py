@@ -11,15 +11,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gate.commands._step import REPORT, TEMPLATES, Outputs, event_of, fault_of, folder_of, tell
-from gate.commands._step_measure import needs_approval
+from gate.commands._approval import choose_page, lifted, needs_approval
+from gate.commands._step import REPORT, Outputs, event_of, fault_of, folder_of, tell, templates_beside
 from gate.errors import GateError
 from gate.github.client import GitHubClient, GitHubError
 from gate.github.comment import Stamp, ours
 from gate.github.inputs import Inputs, read_inputs
 from gate.github.post import Posted, Wanted, approved, clear, post
 from gate.github.workflow import command, mask
-from gate.model.verdict import Level, Verdict, decide, worst
+from gate.model.verdict import Level, Verdict, worst
 from gate.report.escape import terminal
 
 if TYPE_CHECKING:
@@ -73,7 +73,10 @@ def _decided(client: GitHubClient, outputs: Outputs, event: Event, folder: Path)
     report = read_report(folder)
     if report is None or not needs_approval(report):
         return report
-    report = _with_reviews(client, report, event)
+    lifts = _approved(client, event)
+    choose_page(folder, approved=lifts)
+    if lifts:
+        report = lifted(report)
     canonical.write_text(folder / REPORT, reports.dumps(report), REPORT)
     tell(outputs, report, folder)
     return report
@@ -85,7 +88,7 @@ def _post(
     assert event.pull is not None
     if report is None:
         return post_fault(client, folder, inputs, event)
-    return post_report(client, report, inputs, event, event.pull.number, folder / TEMPLATES)
+    return post_report(client, report, inputs, event, event.pull.number, templates_beside(folder))
 
 
 def read_report(folder: Path) -> Report | None:
@@ -97,30 +100,18 @@ def read_report(folder: Path) -> Report | None:
     return reports.parse(read_text(path, REPORT), REPORT) if path.exists() else None
 
 
-def _with_reviews(client: GitHubClient, report: Report, event: Event) -> Report:
-    """The report without the findings that an approving review lifts; unchanged where reviews cannot be read."""
-    from gate.situation import APPROVAL_NEEDED
-
+def _approved(client: GitHubClient, event: Event) -> bool:
+    """Whether somebody approves the head; no where reviews cannot be read."""
     try:
         if event.pull is not None:
             number, head = event.pull.number, event.pull.head_sha
         else:  # a merge queue's entry, which GitHub throws out when the head moves on
             assert event.queued is not None
             number, head = event.queued, client.pull(event.queued).head_sha
-        if not approved(client, number, head):
-            return report
+        return approved(client, number, head)
     except GitHubError as fault:
         print(command("warning", f"the reviews could not be read, so nothing is approved ({fault})"), end="")
-        return report
-    suites = []
-    for suite in report.suites:
-        findings = tuple(finding for finding in suite.findings if finding.code != APPROVAL_NEEDED)
-        suites.append(
-            suite.model_copy(update={"findings": findings, "verdict": decide(findings, judged=True)})
-        )
-    return report.model_copy(
-        update={"suites": tuple(suites), "verdict": worst(suite.verdict for suite in suites)}
-    )
+        return False
 
 
 def post_report(

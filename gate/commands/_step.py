@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 REPORT = "report.json"
 FAULT = "fault.md"
-TEMPLATES = "templates"
 LIST_BYTES = 50_000
 
 
@@ -70,10 +69,16 @@ def folder_of(environment: Mapping[str, str]) -> Path:
     return folder
 
 
+def templates_beside(folder: Path) -> Path:
+    """Where the base's template overrides lie for the steps that render; not in the folder, which is the artifact."""
+    return folder.with_name("retrieval-gate-templates")
+
+
 def fresh_folder(environment: Mapping[str, str]) -> Path:
     """The same, emptied: a job may use the action twice, and what the first use left is no report of the second."""
     folder = folder_of(environment)
     shutil.rmtree(folder)
+    shutil.rmtree(templates_beside(folder), ignore_errors=True)
     folder.mkdir()
     return folder
 

@@ -6,10 +6,12 @@ import argparse
 import os
 import secrets
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gate.commands._step import REPORT, TEMPLATES, Outputs, event_of, faulty, fresh_folder, tell
+from gate.commands._approval import APPROVED_PAGE, PAGE, lifted, needs_approval
+from gate.commands._step import REPORT, Outputs, event_of, faulty, fresh_folder, tell, templates_beside
 from gate.errors import GateError, NotMeasuredError, Problem
 from gate.github.event import Event, Mode
 from gate.github.inputs import Inputs, read_inputs
@@ -57,7 +59,7 @@ def run_measure(environment: Mapping[str, str]) -> int:
                 return _refresh(inputs, outputs, folder)
             outcome = execute(measuring_arguments(inputs, environment.get("GATE_BASE")))
             with overrides(outcome.project, outcome.suites) as folders:
-                _keep_templates(folders, folder / TEMPLATES)
+                _keep_templates(folders, templates_beside(folder))
     except GateError as fault:
         return faulty(fault, outputs, folder, "no baseline was made" if inputs.mode is Mode.REFRESH else "")
     report = with_fork_notice(outcome.report, event_of(environment))
@@ -66,23 +68,30 @@ def run_measure(environment: Mapping[str, str]) -> int:
     _page(folder, outcome)
     _log(report)
     tell(outputs, report, folder)
+    outputs.set("folder", _folder_in_repository(outcome.project.root))
     outputs.set("approval-needed", "true" if needs_approval(report) else "false")
     return 0
 
 
-def needs_approval(report: Report) -> bool:
-    """Whether an approving review would lift a regression of this report."""
-    from gate.situation import APPROVAL_NEEDED
+def _folder_in_repository(root: Path) -> str:
+    """The folder of the config as the repository names it: what the report's paths are relative to."""
+    from gate.store import git
 
-    return any(finding.code == APPROVAL_NEEDED for suite in report.suites for finding in suite.findings)
+    found = git.head(root)
+    return found.prefix if found is not None else ""
 
 
 def _page(folder: Path, outcome: Outcome) -> None:
-    """The HTML page for the artifact. It shows what was decided and decides nothing: a fault in it is a warning."""
+    """The HTML page for the artifact, and the one for after an approval: only here are the pages' texts at hand.
+
+    It shows what was decided and decides nothing: a fault in it is a warning.
+    """
     from gate.commands._html import write_page
 
     try:
-        write_page(str(folder / "report.html"), outcome)
+        write_page(str(folder / PAGE), outcome)
+        if needs_approval(outcome.report):
+            write_page(str(folder / APPROVED_PAGE), replace(outcome, report=lifted(outcome.report)))
     except Exception as fault:
         print(
             command("warning", f"the HTML report could not be made ({type(fault).__name__}: {fault})"), end=""
@@ -125,6 +134,9 @@ def _keep_templates(folders: Mapping[str, Path], into: Path) -> None:
             target.write_bytes(path.read_bytes())
 
 
+AGAIN_SECONDS = 5.0
+
+
 class _deadline:  # noqa: N801 - reads as a verb at its use
     """Ends the measuring with *not measured* when the minutes are over; 0 means no limit."""
 
@@ -136,7 +148,8 @@ class _deadline:  # noqa: N801 - reads as a verb at its use
 
         if self._seconds > 0:
             signal.signal(signal.SIGALRM, self._over)
-            signal.setitimer(signal.ITIMER_REAL, self._seconds)
+            # Again and again: what is raised inside a destructor or a callback of C code, Python swallows.
+            signal.setitimer(signal.ITIMER_REAL, self._seconds, AGAIN_SECONDS)
 
     def _over(self, *_: object) -> None:
         raise _TimeIsUp

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gate.commands._approval import choose_page
 from gate.commands._step import REPORT, fault_of, folder_of
-from gate.github.inputs import read_inputs
 from gate.github.workflow import command
 from gate.model.verdict import Exit, Verdict
 from gate.report.escape import terminal
@@ -26,14 +27,14 @@ def run_publish(environment: Mapping[str, str]) -> int:
     from gate.store.text import read_text
 
     folder = folder_of(environment)
+    choose_page(folder, approved=False)  # unless the comment step has chosen
     path = folder / REPORT
     if not path.exists():
         append_summary(environment.get("GITHUB_STEP_SUMMARY"), fault_of(folder)[1])
         return 0
     report = reports.parse(read_text(path, REPORT), REPORT)
     append_summary(environment.get("GITHUB_STEP_SUMMARY"), render.summary(report))
-    inputs = read_inputs(environment)
-    print(*lost_annotations(report, inputs.working_directory), sep="", end="")
+    print(*lost_annotations(report, environment.get("GATE_FOLDER", "")), sep="", end="")
     return 0
 
 
@@ -43,26 +44,27 @@ def append_summary(path: str | None, text: str) -> None:
             stream.write(text + "\n")
 
 
-def lost_annotations(report: Report, working_directory: str) -> list[str]:
+def lost_annotations(report: Report, folder: str) -> list[str]:
     """A workflow command for each lost case, on the line of the file that labels it: at most 8 for the whole run.
+
+    `folder`: what the report's files are relative to, as the repository names it.
 
     GitHub shows ten errors of a step and drops the rest without a word, so what is left out is counted here.
     """
-    found = [line for suite in report.suites for line in _of_suite(suite, working_directory)]
+    found = [line for suite in report.suites for line in _of_suite(suite, folder)]
     more = len(found) - ANNOTATIONS
     return found[:ANNOTATIONS] + (
         [command("notice", f"{more} more lost cases in the report")] if more > 0 else []
     )
 
 
-def _of_suite(suite: SuiteReport, working_directory: str) -> list[str]:
+def _of_suite(suite: SuiteReport, folder: str) -> list[str]:
     """One command for each case, however many arms lost it."""
     lost: dict[str, list[tuple[str, CaseMove]]] = {}
     for name, arm in suite.comparison.items():
         for move in arm.lost:
             if not move.accepted and not move.flaky:
                 lost.setdefault(move.id, []).append((name, move))
-    prefix = "" if working_directory in ("", ".") else f"{working_directory.rstrip('/')}/"
     level = "error" if suite.verdict is Verdict.REGRESSION else "warning"
     found = []
     for case, moves in lost.items():
@@ -72,7 +74,10 @@ def _of_suite(suite: SuiteReport, working_directory: str) -> list[str]:
         properties: dict[str, str | int] = {"title": f"retrieval gate: {move.kind} case lost"}
         source = suite.sources.get(case)
         if source is not None:
-            properties |= {"file": f"{prefix}{source.file}", "line": source.line}
+            properties |= {
+                "file": posixpath.normpath(posixpath.join(folder, source.file)),
+                "line": source.line,
+            }
         found.append(command(level, terminal(message), properties))
     return found
 

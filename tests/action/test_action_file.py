@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
+import os
 import re
+import shutil
+import subprocess
+import sys
 import textwrap
 import zipfile
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -336,8 +342,66 @@ def test_what_is_kept_is_kept_though_the_gate_fails() -> None:
     for name in (
         "Keep what was computed",
         "Summary and annotations",
-        "Report, comments and candidate baselines",
+        "Report and candidate baselines",
     ):
         assert by_name[name]["if"].startswith("always()")
     assert STEPS[-1]["name"] == "Verdict"
     assert STEPS[-1]["if"] == "always()"
+
+
+HOSTILE_UV = """
+[project]
+name = "theirs"
+version = "1"
+[tool.uv]
+required-version = "==0.0.1"
+exclude-newer = "2000-01-01T00:00:00Z"
+exclude-dependencies = ["numpy"]
+[tool.uv.pip]
+target = "theirs"
+"""
+
+
+def test_the_checkouts_own_settings_of_uv_say_nothing_about_our_environment(tmp_path: Path) -> None:
+    """With the real uv: it would obey them in the checkout, and action.yml keeps it from that."""
+    uv = Path(sys.executable).with_name("uv")
+    if not uv.exists():
+        pytest.skip("uv is not installed beside this interpreter")
+    (step,) = (one for one in RUNS if one["name"] == "The gate's environment, from hash-locked wheels")
+    assert step["working-directory"] == "${{ runner.temp }}"
+    (setup,) = (one for one in STEPS if one.get("uses", "").startswith("astral-sh/setup-uv@"))
+    assert re.fullmatch(r"\d+\.\d+\.\d+", setup["with"]["version"])
+    (tmp_path / "pyproject.toml").write_text(HOSTILE_UV, encoding="utf-8")
+    lock = tmp_path / "requirements" / "run.txt"
+    lock.parent.mkdir()
+    wheel = tmp_path / "tiny-1-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as made:
+        made.writestr("tiny.py", "")
+        made.writestr("tiny-1.dist-info/METADATA", "Metadata-Version: 2.1\nName: tiny\nVersion: 1\n")
+        made.writestr(
+            "tiny-1.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        )
+        made.writestr("tiny-1.dist-info/RECORD", "tiny.py,,\n")
+    digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    lock.write_text(f"tiny==1 --hash=sha256:{digest}\n", encoding="utf-8")
+    ours = {key: value for key, value in step["env"].items() if "${{" not in str(value)}
+    environment = {
+        "PATH": f"{uv.parent}:{os.environ['PATH']}",
+        "HOME": str(tmp_path),
+        "UV_CACHE_DIR": str(tmp_path / "cache"),
+        "UV_OFFLINE": "1",
+        "UV_FIND_LINKS": str(tmp_path),
+        "GATE_ENV": str(tmp_path / "env"),
+        "GATE_PYTHON_PATH": sys.executable,
+        "GATE_LOCK": "run.txt",
+        "GITHUB_ACTION_PATH": str(tmp_path),
+    }
+
+    def installed(more: dict[str, str]) -> bool:
+        shutil.rmtree(tmp_path / "env", ignore_errors=True)
+        # In the checkout, which is worse than where the step runs.
+        done = subprocess.run(["bash", "-ec", step["run"]], cwd=tmp_path, env={**environment, **more}, check=False, capture_output=True)  # fmt: skip
+        return done.returncode == 0 and bool(list((tmp_path / "env").glob("lib/*/site-packages/tiny.py")))
+
+    assert not installed({})
+    assert installed(ours)

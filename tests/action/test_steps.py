@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -326,8 +327,11 @@ def test_a_policy_may_ask_for_an_approving_review_of_the_head(
     steps("publish")
     summary = (steps.temp / "publish.md").read_text(encoding="utf-8")
     assert ("### ✅ pass" in summary) == (code == "0")
-    report = json.loads((steps.temp / "retrieval-gate" / "report.json").read_text(encoding="utf-8"))
+    left = steps.temp / "retrieval-gate"
+    report = json.loads((left / "report.json").read_text(encoding="utf-8"))
     assert report["verdict"] == done.outputs["verdict"]
+    assert f"<title>docs: {report['verdict']}" in (left / "report.html").read_text(encoding="utf-8")
+    assert {path.name for path in left.glob("*.html")} == {"report.html"}
 
 
 def test_an_approval_is_read_where_nothing_may_be_posted(steps: Steps) -> None:
@@ -377,6 +381,107 @@ def accepting_pull(site: Site) -> tuple[int, str, str]:
     assert project.gate("baseline", "--reason", "E101 was retired").code == 0
     head = site.push()
     return site.open_pull(), earlier, head
+
+
+# -- what has no report
+
+
+def passing(site: Site) -> int:
+    """A pull request with our green comment of an earlier run."""
+    add_page(site.project)
+    site.push()
+    return site.open_pull()
+
+
+def test_an_internal_error_leaves_no_green_comment(steps: Steps) -> None:
+    number = passing(steps.site)
+    steps.measured(number)
+    steps("comment")
+    assert "✅ pass" in steps.site.comment(number)
+    steps.measured(number, run=2)
+    for path in (steps.temp / "retrieval-gate").iterdir():  # as where the measuring step breaks or is stopped
+        path.unlink()
+    steps("comment")
+    assert "### ⛔ not measured" in steps.site.comment(number)
+    assert "✅" not in steps.site.comment(number)
+    steps("publish")
+    assert "The gate broke, or was stopped" in (steps.temp / "publish.md").read_text(encoding="utf-8")
+
+
+def test_a_plan_that_fails_leaves_no_green_comment(steps: Steps) -> None:
+    number = passing(steps.site)
+    steps.measured(number)
+    steps("comment")
+    steps.on(number, run=2)
+    planned = steps("plan", INPUT_WORKING_DIRECTORY="handbok").outputs
+    assert (planned["comments"], planned["verdict"], planned["cost-usd"]) == ("true", "invalid", "0")
+    shutil.rmtree(steps.temp / "retrieval-gate" / "report.json", ignore_errors=True)
+    (steps.temp / "retrieval-gate" / "report.json").unlink(missing_ok=True)  # another job's temp has none
+    steps("comment")
+    assert "no such folder in the checkout" in steps.site.comment(number)
+
+
+def test_the_comment_of_a_suite_that_is_gone_goes_too(steps: Steps) -> None:
+    project = steps.site.project
+    project.write("gate.toml", f"{GATE_TOML}\n{GATE_TOML.replace('suite.docs', 'suite.second')}")
+    assert project.gate("baseline", "second").code == 0
+    steps.site.push()
+    number = steps.site.open_pull()
+    steps.measured(number)
+    steps("comment")
+    assert len(steps.site.comments(number)) == 2
+    other = "<!-- retrieval-gate suite=second key= head=0 run=1 attempt=1 home=handbook -->\nof another job"
+    steps.site.github.add_comment(steps.site.repository, number, user=US, body=other)
+    project.write("gate.toml", GATE_TOML)
+    steps.site.push()
+    steps.measured(number, run=2)
+    steps("comment", INPUT_SUITE="docs")
+    assert len(steps.site.comments(number)) == 3, "a job of some suites knows only its own"
+    steps("comment")
+    assert [one.body.splitlines()[-1] for one in steps.site.comments(number)][-1] == "of another job"
+    assert len(steps.site.comments(number)) == 2
+
+
+def test_a_step_outside_a_job_touches_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "retrieval-gate").mkdir()
+    (tmp_path / "retrieval-gate" / "file").write_text("mine", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    for step in ("plan", "measure", "publish"):
+        assert cli.main(["action", step]) == 2
+    assert "RUNNER_TEMP: is not set" in capsys.readouterr().err
+    assert (tmp_path / "retrieval-gate" / "file").read_text(encoding="utf-8") == "mine"
+
+
+@pytest.mark.parametrize(
+    ("folder", "inputs"),
+    [
+        ("services", {"INPUT_CONFIG": "services"}),
+        ("services", {"INPUT_WORKING_DIRECTORY": "services"}),
+        (".", {"INPUT_WORKING_DIRECTORY": "services"}),
+    ],
+)
+def test_annotations_name_files_as_the_repository_does(
+    steps: Steps, folder: str, inputs: dict[str, str]
+) -> None:
+    """Wherever gate.toml stands and from wherever it is found."""
+    project = steps.site.project
+    project.git("checkout", "--quiet", "main")
+    project.write("services/readme.txt", "Services.")
+    if folder != ".":
+        for part in ("docs", "eval", "baselines", "gate.toml"):
+            project.git("mv", part, f"services/{part}")
+    steps.site.push("main")
+    project.git("checkout", "--quiet", "-B", "change")
+    page = "docs/errors.md" if folder == "." else "services/docs/errors.md"
+    project.write(page, "# Errors\n\nNothing.\n")
+    steps.site.push()
+    steps.environment |= inputs
+    measured = steps.measured(steps.site.open_pull())
+    assert measured.outputs["verdict"] == "regression", measured.log
+    told = command(steps("publish", GATE_FOLDER=measured.outputs["folder"]).log.splitlines()[0])
+    assert (project.root / str(told.properties["file"])).is_file()
 
 
 # -- odd environments
