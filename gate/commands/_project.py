@@ -43,9 +43,21 @@ def open_project(args: argparse.Namespace) -> Project:
             )
         )
     here = None if args.config else Path.cwd()
-    loaded = config.load(config.find(here) if here is not None else Path(args.config))
+    path = config.find(here) if here is not None else Path(args.config)
+    loaded = config.load(path)
     base = git.open_base(loaded.root, args.base) if getattr(args, "base", None) else None
+    if base is not None:
+        _refuse_links(path, base.top)
     return Project(loaded, base, _base_settings(base, loaded.shown), load_metrics(), here)
+
+
+def _refuse_links(path: Path, top: Path) -> None:
+    """The base's rules stand where this config stands. Behind a link of the change that would be somewhere else."""
+    lexical = Path(os.path.abspath(path))  # noqa: PTH100 - Path.absolute keeps '..'
+    for part in (lexical, *lexical.parents):
+        if part.is_symlink() and part.parent.resolve().is_relative_to(top.resolve()):
+            what = "is a link, so the base's settings would be looked for in another place"
+            raise InputError(Problem(str(path), what, f"Make {part.name} a plain file or folder."))
 
 
 def load_metrics() -> Metrics:

@@ -16,6 +16,7 @@ from gate.errors import GateError, InputError, Problem
 from gate.github.event import Event, read_event
 from gate.github.workflow import command, output
 from gate.model.verdict import Exit, Verdict
+from gate.report.escape import terminal
 
 if TYPE_CHECKING:
     from gate.model.report import Report
@@ -142,7 +143,7 @@ def faulty(fault: GateError, outputs: Outputs, folder: Path, title: str = "", sp
     """
     verdict = Verdict.NOT_MEASURED if fault.exit_code == int(Exit.NOT_MEASURED) else Verdict.INVALID
     for problem in fault.problems[:10]:
-        print(command("error", str(problem)), end="")
+        print(command("error", terminal(str(problem), 1000)), end="")
     title = title or ("nothing was measured" if verdict is Verdict.INVALID else "")
     (folder / FAULT).write_text(fault_body(verdict, title, problem_list(fault.problems)), encoding="utf-8")
     outputs.set("verdict", verdict.value)

@@ -14,7 +14,7 @@ from gate.commands._approval import APPROVED_PAGE, PAGE, lifted, needs_approval
 from gate.commands._step import REPORT, Outputs, event_of, faulty, fresh_folder, tell, templates_beside
 from gate.errors import GateError, NotMeasuredError, Problem
 from gate.github.event import Event, Mode
-from gate.github.inputs import Inputs, read_inputs
+from gate.github.inputs import Inputs, read_inputs, working_folder
 from gate.github.workflow import command, fenced
 
 if TYPE_CHECKING:
@@ -52,8 +52,8 @@ def run_measure(environment: Mapping[str, str]) -> int:
     from gate.store import canonical, reports
 
     outputs, inputs, folder = Outputs(environment), read_inputs(environment), fresh_folder(environment)
-    os.chdir(inputs.working_directory)
     try:
+        os.chdir(working_folder(inputs.working_directory))
         with _deadline(inputs.timeout_minutes):
             if inputs.mode is Mode.REFRESH:
                 return _refresh(inputs, outputs, folder)

@@ -9,34 +9,20 @@ from gate.commands._step import FAULT, Outputs, event_of, faulty, folder_of
 from gate.errors import GateError, InputError, NotMeasuredError, Problem
 from gate.github.base import find_base
 from gate.github.event import PULL_EVENTS, Activity, Event, Plan, plan
-from gate.github.inputs import Inputs, read_inputs, refuse_absolute
+from gate.github.inputs import Inputs, read_inputs, working_folder
 from gate.github.workflow import command
 
 
 class Checkout:
-    """What the checkout and the public API know of the history (gate.github.base.History). Uses no token."""
+    """What the checkout knows of the history (gate.github.base.History), deepened where it must be."""
 
-    def __init__(self, folder: Path, event: Event) -> None:
-        self._folder, self._event = folder, event
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
 
     def parents(self, commit: str) -> list[str]:
         from gate.store import git
 
         return git.parents(self._folder, commit) if commit else []
-
-    def parents_by_api(self, commit: str) -> list[str]:
-        from gate.github.client import GitHubClient, GitHubError
-        from gate.store import git
-
-        # Asked only where the checkout is the merge and shallow. A workflow that checked out the head alone measures no
-        # merge, and main may have gone on without it.
-        found = git.head(self._folder)
-        if found is None or found.commit != commit or self.parents(commit) or not self._event.repository:
-            return []
-        try:
-            return GitHubClient("", self._event.repository, self._event.api_url).parents(commit)
-        except GitHubError:
-            return []
 
     def merge_base(self, one: str, other: str) -> str | None:
         from gate.store import git
@@ -83,14 +69,12 @@ def _base(inputs: Inputs, event: Event, decided: Plan) -> str:
     """The commit that this run is held against, which is then here; "" where there is none."""
     from gate.store import git
 
-    refuse_absolute(inputs.working_directory)
-    folder = Path(inputs.working_directory)
-    if decided.activity in (Activity.MEASURE, Activity.REFRESH) and not folder.is_dir():
-        what = f"no such folder in the checkout ({inputs.working_directory!r})"
-        raise InputError(Problem("input 'working-directory'", what, "Check out the repository first."))
-    if decided.activity is not Activity.MEASURE:
+    if decided.activity not in (Activity.MEASURE, Activity.REFRESH):
         return ""
-    found = find_base(event, Checkout(folder, event))
+    folder = working_folder(inputs.working_directory)
+    if decided.activity is Activity.REFRESH:
+        return ""
+    found = find_base(event, Checkout(folder))
     if found.commit is None:
         if event.name in (*PULL_EVENTS, "merge_group"):
             todo = "Report this with the event file."

@@ -30,9 +30,10 @@ def _folder(project: Project, suite: Suite, stack: ExitStack) -> Path | None:
     rules = (suite.base or suite.head).settings
     if rules.templates is None:
         return None
-    known_to_base = project.base_settings is not None and suite.name in project.base_settings.suite
-    if project.base is None or not known_to_base:
+    if project.base is None:
         return inside(project.root, rules.templates)
+    if project.base_settings is None or suite.name not in project.base_settings.suite:
+        return None  # a suite that is new in this change: it does not word what the bot says of it
     import tempfile
 
     into = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gate-templates-")))

@@ -1,8 +1,9 @@
 """Which commit a run is compared with (DESIGN section 6): pure over a view of the repository's history.
 
 For pull_request and pull_request_review the first parent of the event's merge commit, only if it has two parents and the second is the pull
-request's head; else the parents of that merge commit through the API; else the merge base of head and base; else the
-event's base commit with a warning. For merge_group the event's base. Everything else: no base, the work tree is all.
+request's head; else the merge base of head and base; else the event's base commit with a warning. (A shallow checkout
+has the merge commit too, and that names its parents, so the API need not be asked. A checkout of the head alone measures
+no merge: main may have gone on without it.) For merge_group the event's base. Everything else: no base, the work tree is all.
 """
 
 from __future__ import annotations
@@ -16,10 +17,8 @@ class History(Protocol):
     """What is known about commits. Each answers None (or an empty list) where it cannot tell."""
 
     def parents(self, commit: str) -> list[str]:
-        """The parents as the checkout knows them; empty at the edge of a shallow one."""
+        """The parents that the commit itself names; empty where it is not known."""
         ...
-
-    def parents_by_api(self, commit: str) -> list[str]: ...
 
     def merge_base(self, one: str, other: str) -> str | None: ...
 
@@ -39,12 +38,9 @@ def find_base(event: Event, history: History) -> Found:
     if event.pull is None or event.name not in PULL_EVENTS:
         return Found(None, "no base: the work tree is held against its own baseline")
     pull = event.pull
-    for parents, how in (
-        (history.parents(event.sha), "first parent of the merge commit"),
-        (history.parents_by_api(event.sha), "first parent of the merge commit, through the API"),
-    ):
-        if _is_merge_of(parents, pull):
-            return Found(parents[0], how)
+    parents = history.parents(event.sha)
+    if _is_merge_of(parents, pull):
+        return Found(parents[0], "first parent of the merge commit")
     found = history.merge_base(pull.head_sha, pull.base_sha)
     if found is not None:
         return Found(found, "merge base of head and base")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Literal
 
 from gate.errors import InputError, Problem, did_you_mean, raise_all
@@ -127,7 +128,15 @@ class _Reader:
         return value
 
 
-def refuse_absolute(path: str) -> None:
-    """A working directory of the Action lies inside the repository."""
+def working_folder(path: str) -> Path:
+    """The working directory of the Action: inside the checkout, and no link of a pull request's to some other place in it."""
     if path.startswith(("/", "~")) or ".." in path.split("/"):
         raise InputError(Problem(path, "leads out of the repository", "Name a path inside it."))
+    folder = Path(path)
+    if not folder.is_dir():
+        what = f"no such folder in the checkout ({path!r})"
+        raise InputError(Problem("input 'working-directory'", what, "Check out the repository first."))
+    if any(part.is_symlink() for part in (folder, *folder.parents)):
+        what = f"leads through a link ({path!r}), so the base's settings would be looked for in another place"
+        raise InputError(Problem("input 'working-directory'", what, "Name the folder itself."))
+    return folder

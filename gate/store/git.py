@@ -44,8 +44,22 @@ class Base(NamedTuple):
         inside = self.inside(path)
         blobs = [sha for _, sha, name in self._blobs(inside) if name == inside] if inside is not None else []
         if not blobs:
+            self._refuse_link(path)
             return None
         return decode(_git(self.top, "cat-file", "blob", blobs[0]).stdout, f"{path} at {self.short}")
+
+    def _refuse_link(self, path: str) -> None:
+        """Git finds nothing below a link; that is not the same as nothing being there."""
+        inside = PurePosixPath(self.inside(path) or ".")
+        above = [parent.as_posix() for parent in inside.parents if parent.name]
+        if not above:
+            return
+        listed = _git(self.top, "ls-tree", "-z", self.commit, "--", *above).stdout
+        for entry in listed.split(b"\0"):
+            meta, _, name = entry.partition(b"\t")
+            if meta.startswith(_LINK.encode()):
+                what = f"lies behind the link '{os.fsdecode(name)}', which git does not follow"
+                raise InputError(Problem(f"{path} at {self.short}", what, "Name the place itself."))
 
     def extract(self, path: str, into: Path) -> Path | None:
         """Write the tree or file `path` of the commit below the folder `into`; None where it is not there.
@@ -163,9 +177,14 @@ def _no_repository(where: str, said: str) -> Problem:
 
 
 def parents(folder: Path, commit: str) -> list[str]:
-    """The parents of a commit as this checkout knows them; empty where it is unknown or at a shallow edge."""
-    done = _git(folder, "rev-list", "--parents", "--max-count=1", "--end-of-options", commit, check=False)
-    return done.stdout.decode().split()[1:] if done.returncode == 0 else []
+    """The parents of a commit that is here, empty where it is not. At the edge of a shallow checkout too: the commit
+    itself names them, only what git walks is cut off.
+    """
+    done = _git(folder, "cat-file", "commit", commit, check=False)
+    if done.returncode != 0:
+        return []
+    lines = done.stdout.partition(b"\n\n")[0].decode("utf-8", "replace").splitlines()
+    return [line.removeprefix("parent ") for line in lines if line.startswith("parent ")]
 
 
 class Version(NamedTuple):
@@ -313,6 +332,11 @@ def _git(
         "core.fsmonitor=false",
         "-c",
         "core.hooksPath=/dev/null",
+        # A folder of the checkout with HEAD, objects and config in it is no repository, whatever its config would run.
+        "-c",
+        "safe.bareRepository=explicit",
+        "-c",
+        "protocol.ext.allow=never",
         *arguments,
     )
     try:

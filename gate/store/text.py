@@ -186,9 +186,7 @@ def leaks(path: Path, shown: str, root: Path) -> list[Problem]:
             entries = sorted(here.iterdir(), reverse=True)
         except OSError:
             continue
-        waiting.extend(
-            (entry, f"{here_shown}/{entry.name}") for entry in entries if not entry.name.startswith(".git")
-        )
+        waiting.extend((entry, f"{here_shown}/{entry.name}") for entry in entries if entry.name != ".git")
     return problems
 
 

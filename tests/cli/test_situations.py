@@ -6,10 +6,13 @@ None of the tampering may be green unseen: each test says which verdict, and whi
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from small_project import Project
+
+from gate.store import git
 
 
 def codes(suite: dict[str, Any], level: str | None = None) -> set[str]:
@@ -1065,6 +1068,77 @@ def test_the_nearer_config_of_the_base_may_not_go(project: Project) -> None:
     assert "svc/gate.toml" in next(f for f in suite["findings"] if f["code"] == "config-moved")["text"]
 
 
+@pytest.mark.parametrize("linked", ["file", "folder"])
+def test_a_config_behind_a_link_is_not_read_against_a_base(project: Project, linked: str) -> None:
+    """Resolved it would stand in a folder of the change's, where the base has no rules."""
+    flags: tuple[str, ...] = ()
+    if linked == "file":
+        project.git("checkout", "--quiet", "-B", "change")
+        for part in ("gate.toml", "docs", "eval"):
+            project.git("mv", part, f"evil-{part}")
+        (project.root / "evil").mkdir()
+        for part in ("gate.toml", "docs", "eval"):
+            (project.root / f"evil-{part}").rename(project.root / "evil" / part)
+        (project.root / "gate.toml").symlink_to("evil/gate.toml")
+    else:
+        project.git("checkout", "--quiet", "main")
+        (project.root / "svc").mkdir()
+        for part in ("gate.toml", "docs", "eval", "baselines"):
+            project.git("mv", part, f"svc/{part}")
+        project.commit("a service")
+        project.git("checkout", "--quiet", "-B", "change")
+        project.git("mv", "svc", "svc2")
+        (project.root / "svc").symlink_to("svc2")
+        flags = ("--config", "svc")
+    assert project.gate("baseline", *flags).code == 0
+    done = project.gate("run", "--base", "main", *flags)
+    assert done.code == 2
+    assert "is a link, so the base's settings would be looked for in another place" in done.err
+    assert project.gate("run", *flags).code == 0, "without a base a link is a person's own affair"
+
+
+def test_what_lies_behind_a_link_of_the_base_is_not_absent(project: Project) -> None:
+    project.git("checkout", "--quiet", "main")
+    project.git("mv", "baselines", "kept")
+    (project.root / "baselines").symlink_to("kept")
+    project.commit("linked")
+    project.git("checkout", "--quiet", "-B", "change")
+    break_e101(project)
+    record(project)
+    done = project.gate("run", "--base", "main")
+    assert done.code == 2
+    assert "lies behind the link 'baselines', which git does not follow" in done.err
+
+
+def test_a_folder_that_looks_like_a_repository_runs_nothing(project: Project, tmp_path: Path) -> None:
+    """Git would take `svc` for a bare repository and obey its config: here it would run a command when it fetches."""
+    project.git("checkout", "--quiet", "main")
+    project.git("mv", "gate.toml", "svc-gate.toml")
+    (project.root / "svc").mkdir()
+    (project.root / "svc-gate.toml").rename(project.root / "svc" / "gate.toml")
+    text = project.read("svc/gate.toml").replace('"docs"', '"../docs"').replace('"eval/', '"../eval/')
+    project.write("svc/gate.toml", text)
+    project.below = "svc"
+    assert project.gate("baseline").code == 0
+    sha = project.commit("a service")
+    project.git("checkout", "--quiet", "-B", "change")
+    pwned = tmp_path / "PWNED"
+    project.write("svc/HEAD", "ref: refs/heads/main\n")
+    for folder in ("objects", "refs"):
+        project.write(f"svc/{folder}/keep", "")
+    project.write(
+        "svc/config",
+        "[core]\n\tbare = false\n\tworktree = .\n\trepositoryformatversion = 1\n[extensions]\n\tpartialClone = origin\n"
+        f'[remote "origin"]\n\tpromisor = true\n\turl = "ext::touch {pwned}"\n[protocol]\n\tallow = always\n',
+    )
+    project.write("svc/refs/heads/main", "1" * 40 + "\n")
+    for command in (("run", "--base", sha), ("history",), ("run",)):
+        project.gate(*command)
+        assert not pwned.exists(), command
+    assert not git.fetch(project.root / "svc", "1" * 40, 1)
+    assert not pwned.exists()
+
+
 def test_a_baseline_outside_the_repository_is_none_that_a_base_has(project: Project) -> None:
     project.git("checkout", "--quiet", "main")
     project.edit("gate.toml", "k = 2", 'baseline = "../outside.json"\nk = 2')
@@ -1075,3 +1149,19 @@ def test_a_baseline_outside_the_repository_is_none_that_a_base_has(project: Proj
     code, suite = project.report("--base", "main")
     assert (code, suite["verdict"]) == (2, "invalid")
     assert "baseline-outside" in codes(suite, "invalid")
+
+
+def test_a_new_suite_does_not_word_what_is_said_of_it(project: Project) -> None:
+    """The comment is the bot's: overrides come from the base, and of a suite that it does not know it has none."""
+    settings = project.read("gate.toml")
+    second = settings.replace("suite.docs", "suite.second").replace("k = 2", 'templates = "words"\nk = 2')
+    project.write("gate.toml", f"{settings}\n{second}")
+    project.write(
+        "words/comment.md.j2",
+        "{% block lost %}\n{% endblock %}{% block won %}## Approved by all{% endblock %}",
+    )
+    assert project.gate("baseline", "second").code == 0
+    project.commit()
+    done = project.gate("run", "--base", "main", "--suite", "second", "--markdown", "-")
+    assert done.code == 0, done.err
+    assert "Approved by all" not in done.out

@@ -11,7 +11,6 @@ import pytest
 from github_site import Site
 from hypothesis import given
 from hypothesis import strategies as st
-from local_github.faults import server_error
 
 from gate.commands._step_plan import Checkout
 from gate.errors import InputError
@@ -68,7 +67,7 @@ def checkout(site: Site, tmp_path: Path) -> Callable[..., Path]:
 def found(site: Site, folder: Path, event: Event | None = None) -> Found:
     event = event or event_of(site)
     site.github.clear_log()
-    return find_base(event, Checkout(folder, event))
+    return find_base(event, Checkout(folder))
 
 
 def tip(site: Site, branch: str = "main") -> str:
@@ -79,7 +78,7 @@ def main_moves_on(site: Site) -> str:
     return site.repository.git.commit_files("main", {"docs/later.md": "# Later\n"})
 
 
-@pytest.mark.parametrize("depth", [2, 3, 0])
+@pytest.mark.parametrize("depth", [1, 2, 3, 0])
 def test_a_merge_checkout_knows_its_first_parent(
     site: Site, checkout: Callable[..., Path], depth: int
 ) -> None:
@@ -87,15 +86,6 @@ def test_a_merge_checkout_knows_its_first_parent(
     site.client().pull(1)
     assert found(site, checkout(depth=depth)) == Found(base, "first parent of the merge commit")
     assert site.github.log == []
-
-
-def test_a_merge_checkout_of_depth_one_asks_the_api_without_a_token(
-    site: Site, checkout: Callable[..., Path]
-) -> None:
-    base = main_moves_on(site)
-    site.client().pull(1)
-    assert found(site, checkout(depth=1)) == Found(base, "first parent of the merge commit, through the API")
-    assert [one.headers.get("authorization") for one in site.github.log] == [None]
 
 
 def test_main_may_move_between_the_event_and_the_run(site: Site, checkout: Callable[..., Path]) -> None:
@@ -140,14 +130,6 @@ def main_moves_on_again(site: Site) -> str:
     return site.repository.git.commit_files("main", {"docs/even-later.md": "# Later\n"})
 
 
-def test_without_the_api_the_merge_base_is_next(site: Site, checkout: Callable[..., Path]) -> None:
-    fork_point = tip(site)
-    event = event_of(site)
-    folder = checkout(depth=1)
-    site.github.fail_next("GET", "/repos/acme/widget/commits/*", server_error(404), times=9)
-    assert found(site, folder, event) == Found(fork_point, "merge base of head and base")
-
-
 def test_without_git_the_event_s_base_is_taken_with_a_warning(site: Site, tmp_path: Path) -> None:
     made = found(site, tmp_path)
     assert (made.commit, made.how) == (tip(site), "the event's base commit")
@@ -160,31 +142,28 @@ def test_without_a_git_program_it_says_so(
     folder, event = checkout(depth=2), event_of(site)
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(InputError, match="git: could not be run"):
-        find_base(event, Checkout(folder, event))
+        find_base(event, Checkout(folder))
 
 
 def test_a_merge_group_names_its_base(site: Site, tmp_path: Path) -> None:
     event = Event(name="merge_group", sha="a" * 40, merge_base_sha="b" * 40)
-    assert find_base(event, Checkout(tmp_path, event)) == Found("b" * 40, "the merge group's base")
+    assert find_base(event, Checkout(tmp_path)) == Found("b" * 40, "the merge group's base")
 
 
 @pytest.mark.parametrize("name", ["push", "schedule", "workflow_dispatch", "merge_group", "workflow_run", ""])
 def test_everything_else_has_no_base(site: Site, tmp_path: Path, name: str) -> None:
     event = event_of(site, name=name)
-    assert find_base(event, Checkout(tmp_path, event)).commit is None
+    assert find_base(event, Checkout(tmp_path)).commit is None
 
 
 class Known:
     """A history that says what it was told."""
 
-    def __init__(self, parents: list[str], by_api: list[str], base: str | None) -> None:
-        self._parents, self._by_api, self._base = parents, by_api, base
+    def __init__(self, parents: list[str], base: str | None) -> None:
+        self._parents, self._base = parents, base
 
     def parents(self, commit: str) -> list[str]:
         return self._parents
-
-    def parents_by_api(self, commit: str) -> list[str]:
-        return self._by_api
 
     def merge_base(self, one: str, other: str) -> str | None:
         return self._base
@@ -193,15 +172,13 @@ class Known:
 SHAS = st.sampled_from(["head", "main", "other"])
 
 
-@given(st.lists(SHAS, max_size=3), st.lists(SHAS, max_size=3), st.none() | st.just("fork point"))
-def test_a_base_is_a_first_parent_only_of_a_merge_of_this_head(
-    parents: list[str], by_api: list[str], base: str | None
-) -> None:
+@given(st.lists(SHAS, max_size=3), st.none() | st.just("fork point"))
+def test_a_base_is_a_first_parent_only_of_a_merge_of_this_head(parents: list[str], base: str | None) -> None:
     pull = Pull(
         number=1, head_sha="head", head_ref="c", head_repo=None, base_sha="base", base_ref="main", fork=True
     )
     event = Event(name="pull_request", sha="merge", pull=pull)
-    made = find_base(event, Known(parents, by_api, base))
-    fits = [one for one in (parents, by_api) if len(one) == 2 and one[1] == "head"]
-    assert made.commit == (fits[0][0] if fits else base or "base")
+    made = find_base(event, Known(parents, base))
+    fits = len(parents) == 2 and parents[1] == "head"
+    assert made.commit == (parents[0] if fits else base or "base")
     assert bool(made.warning) == (not fits and base is None)

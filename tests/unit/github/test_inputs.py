@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from gate.errors import InputError
 from gate.github.comment import When
 from gate.github.event import Mode
-from gate.github.inputs import Inputs, read_inputs, refuse_absolute
+from gate.github.inputs import Inputs, read_inputs, working_folder
 
 NAMES = (
     "CONFIG", "SUITE", "MODE", "COMMENT", "COMMENT_LAYOUT", "COMMENT_KEY", "COMMENT_AUTHOR", "TIMEOUT_MINUTES",
@@ -97,9 +98,19 @@ def test_what_is_given_is_read() -> None:
 @pytest.mark.parametrize("path", ["/etc", "~/x", "..", "a/../..", "a/.."])
 def test_a_path_that_leads_out_is_refused(path: str) -> None:
     with pytest.raises(InputError, match="leads out of the repository"):
-        refuse_absolute(path)
+        working_folder(path)
 
 
-def test_a_path_inside_is_fine() -> None:
+def test_a_folder_inside_is_fine_a_link_to_one_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     for path in (".", "a", "a/b", "a..b/c"):
-        refuse_absolute(path)
+        (tmp_path / path).mkdir(parents=True, exist_ok=True)
+        assert working_folder(path) == Path(path)
+    (tmp_path / "link").symlink_to("a")
+    for path in ("link", "link/b"):
+        with pytest.raises(InputError, match="leads through a link"):
+            working_folder(path)
+    with pytest.raises(InputError, match="no such folder in the checkout"):
+        working_folder("gone")

@@ -136,11 +136,13 @@ def test_what_leads_out_of_a_root(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("x")
     (tmp_path / "repository2").mkdir()
     (repository / "docs" / "out.md").symlink_to("../../secret")
+    (repository / "docs" / ".gitx.md").symlink_to("../../secret")
     (repository / "docs" / "folder").symlink_to("../../repository2")
     (repository / "docs" / "null.md").symlink_to("/dev/null")
     os.mkfifo(repository / "docs" / "pipe.md")
     found = [str(one) for one in leaks(repository / "docs", "docs", repository)]
     assert [text.split(" (")[0] for text in found] == [
+        "docs/.gitx.md: leads out of the repository",
         "docs/folder: leads out of the repository",
         "docs/null.md: leads out of the repository",
         "docs/out.md: leads out of the repository",
