@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from gate.model.comparison import DUST, ArmComparison, GroupComparison
 from gate.model.report import SMALL_SAMPLE, ArmReport, SuiteReport
 from gate.model.verdict import Level
+from gate.model.wording import plural
 from gate.report.medium import Medium
-from gate.report.numbers import arrow, column, count_pair, counted, first_sentence, pair, plural, single
+from gate.report.numbers import arrow, column, count_pair, counted, first_sentence, pair, single
 from gate.report.parts import Cells, Section
 from gate.report.titles import Names, of_mean, of_row
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from gate.model.comparison import DUST, ArmComparison, CaseMove
 from gate.model.verdict import Finding, Level
-from gate.report.numbers import column, plural
+from gate.model.wording import plural
+from gate.report.numbers import column
 from gate.report.titles import of_row
 
 

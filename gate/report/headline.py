@@ -6,8 +6,9 @@ from collections.abc import Iterable
 
 from gate.model.report import SuiteReport
 from gate.model.verdict import Finding, Level, Verdict
+from gate.model.wording import listed, plural
 from gate.report.medium import Medium
-from gate.report.numbers import first_sentence, listed, plural
+from gate.report.numbers import first_sentence
 
 MARKS = {
     Verdict.PASS: "✅",

@@ -9,8 +9,9 @@ from gate.model.comparison import GroupComparison
 from gate.model.cost import Spent
 from gate.model.fingerprint import shown
 from gate.model.report import ArmReport, Report, SuiteReport
+from gate.model.wording import listed, plural
 from gate.report.medium import Medium
-from gate.report.numbers import interval, listed, p_value, pair, plural, points, single, usd
+from gate.report.numbers import interval, p_value, pair, points, single, usd
 from gate.report.parts import Cells, Note, Section
 from gate.report.titles import of_row
 
