@@ -321,6 +321,7 @@ def _warnings(run: Run, arms: Mapping[str, ArmComparison], decided: Sequence[str
                     code="metric-fell",
                     arm=name,
                     kind=kind,
+                    metric=metric,
                     text=f"{name}: {METRIC_NAMES.get(metric, metric)} of {kind} fell ({change.losses} lower, {change.wins} higher)",
                 )
         if comparison.won and run.brings is None and not run.against:

@@ -60,6 +60,11 @@ class CaseMove(Frozen):
     flaky: bool = False
     weighs: bool = False
 
+    def fell(self, metric: str) -> bool:
+        """Whether it scores lower on `metric` than before, beyond float dust."""
+        before, after = self.scores.get(metric, (0.0, 0.0))
+        return after - before < -DUST
+
 
 class Evidence(Frozen):
     """How sure a difference is. Information beside a verdict, never part of it."""
