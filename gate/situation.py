@@ -100,6 +100,15 @@ def _compared(now: Measurement, before: Measurement, context: Context) -> dict[s
     }
 
 
+def under(before: Measurement, meaning: Meaning, metrics: Metrics) -> Measurement | None:
+    """`before` scored under other settings; None where its stored rankings do not give that."""
+    if before.settings == meaning:
+        return before
+    if before.settings.split != meaning.split or before.settings.pool < meaning.pool:
+        return None
+    return _rescored(before, meaning, metrics)
+
+
 def _rescored(measurement: Measurement, meaning: Meaning, metrics: Metrics) -> Measurement:
     """The same rankings scored under other settings: rows, and the buckets of the QA questions."""
     arms = {
@@ -261,10 +270,8 @@ def _same_meaning(
                 todo=f"Undo the change, or refresh with 'gate baseline {run.suite}'.",
             )
         ]
-    possible = (
-        trusted.settings.split == run.now.settings.split and trusted.settings.pool >= run.now.settings.pool
-    )
-    if not possible:
+    before = under(trusted, run.now.settings, metrics)
+    if before is None:
         return None, [
             Finding(
                 level=Level.INVALID,
@@ -273,7 +280,6 @@ def _same_meaning(
                 todo="Change the split or raise the pool in a change of its own that an owner merges knowingly.",
             )
         ]
-    before = _rescored(trusted, run.now.settings, metrics)
     banner = Finding(
         level=Level.BANNER,
         code="settings-changed",
