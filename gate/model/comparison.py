@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from typing import NamedTuple
+
 from pydantic import Field
 
 from gate.model.frozen import Frozen
@@ -65,6 +68,27 @@ class CaseMove(Frozen):
         before, after = self.scores.get(metric, (0.0, 0.0))
         return after - before < -DUST
 
+    @property
+    def lost(self) -> bool:
+        """Whether any metric of the policy fell."""
+        return any(self.fell(metric) for metric in self.scores)
+
+    @property
+    def won(self) -> bool:
+        """Whether one metric of the policy rose and none fell."""
+        return not self.lost and any(after - before > DUST for before, after in self.scores.values())
+
+
+class Counts(NamedTuple):
+    """How many cases were lost, won or neither, over all metrics of the policy."""
+
+    wins: int
+    losses: int
+    ties: int
+
+    def __str__(self) -> str:
+        return "/".join(map(str, self))
+
 
 class Evidence(Frozen):
     """How sure a difference is. Information beside a verdict, never part of it."""
@@ -109,8 +133,10 @@ class QuestionMove(Frozen):
 
 
 class ArmComparison(GroupComparison):
-    """One arm against its own rows in the baseline. wins, losses and ties are on the first metric of the policy.
+    """One arm against its own rows in the baseline.
 
+    A case is lost when any metric of the policy falls, and won when one rises and none falls: `losses` and `wins` count
+    `lost` and `won`, `ties` the rest. How often one metric alone rose and fell stands in `metrics`.
     `lowered_kinds` score below the baseline on a metric of the policy; `dropped_kinds` are those of them whose fall
     nothing excuses: no accepted loss, no second measurement.
     """
@@ -125,6 +151,14 @@ class ArmComparison(GroupComparison):
     won: tuple[CaseMove, ...] = ()
     question_moves: tuple[QuestionMove, ...] = ()
     settings_changed: tuple[str, ...] = ()
+
+    def counts_by_kind(self) -> dict[str | None, Counts]:
+        """The counts of every kind; None is the whole arm."""
+        won, lost = (Counter(move.kind for move in moves) for moves in (self.won, self.lost))
+        counts: dict[str | None, Counts] = {None: Counts(self.wins, self.losses, self.ties)}
+        for kind, group in self.kinds.items():
+            counts[kind] = Counts(won[kind], lost[kind], group.n - won[kind] - lost[kind])
+        return counts
 
 
 class CaseChanges(Frozen):

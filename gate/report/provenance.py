@@ -36,7 +36,8 @@ def sure(suite: SuiteReport, medium: Medium) -> Section[Cells]:
         "kind",
         "n",
         "one case",
-        "W/L/T",
+        # Of this one metric, as all of this table; with several in the policy the other counts are over all of them.
+        "W/L/T" if len(suite.metrics) == 1 else f"W/L/T on {title}",
         "sign test p",
         "sign-flip p",
         "95 % interval",

@@ -555,6 +555,21 @@ def test_a_raised_k_does_not_hide_a_loss_at_the_base_s_k(project: Project) -> No
     }
 
 
+def test_the_page_shows_the_scores_before_as_the_comparison_has_them(project: Project) -> None:
+    """Under another k the baseline's rows are scored again; its own numbers beside today's would read as losses."""
+    project.edit("gate.toml", "k = 2", "k = 1")
+    record(project, "--reason", "x")
+    done = project.gate("run", "--base", "main", "--json", "report.json", "--html", "report.html")
+    assert done.code == 0, done.err
+    (suite,) = json.loads(project.read("report.json"))["suites"]
+    found = suite["comparison"]["keyword"]
+    assert (found["wins"], found["losses"], found["ties"]) == (0, 0, 6)
+    block = project.read("report.html").partition('id="s0-data">')[2].partition("</script>")[0]
+    rows = json.loads(block)["rows"]
+    assert {row[4] for row in rows} == {"tie"}
+    assert all(row[2] == row[3] for row in rows)
+
+
 def test_a_baseline_recorded_under_other_settings_is_invalid(project: Project) -> None:
     project.edit("gate.toml", "k = 2", "k = 1")
     record(project, "--reason", "x")
