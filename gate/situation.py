@@ -22,6 +22,7 @@ from gate.model.metric import Metrics
 from gate.model.run import Run, Side
 from gate.model.settings import ArmSettings
 from gate.model.verdict import Finding, Level
+from gate.model.wording import listed
 from gate.noise import claims, not_stable_here, unconfirmed
 from gate.renames import renames_told
 
@@ -338,7 +339,7 @@ def _warnings(run: Run, arms: Mapping[str, ArmComparison], decided: Sequence[str
                 arm=name,
                 cases=tuple(won),
                 text=f"{name}: {len(won)} case{'s score' if len(won) > 1 else ' scores'} higher than the baseline "
-                f"records ({', '.join(won[:8])}{', ...' if len(won) > 8 else ''})",
+                f"records ({listed(won, 8)})",
                 todo="A refresh would keep the gain.",
             )
     pages = {page for label in run.now.cases.values() for page in label.relevant}
@@ -347,6 +348,6 @@ def _warnings(run: Run, arms: Mapping[str, ArmComparison], decided: Sequence[str
         yield Finding(
             level=Level.WARNING,
             code="labelled-page-gone",
-            text=f"{len(gone)} labelled page{'s are' if len(gone) > 1 else ' is'} gone ({', '.join(gone[:8])})",
+            text=f"{len(gone)} labelled page{'s are' if len(gone) > 1 else ' is'} gone ({listed(gone, 8)})",
             todo="They are measured as missing. Relabel the cases, or bring the pages back.",
         )

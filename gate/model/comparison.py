@@ -8,6 +8,7 @@ from typing import NamedTuple
 from pydantic import Field
 
 from gate.model.frozen import Frozen
+from gate.model.wording import listed
 
 # A kind has dropped when the sum of its differences is below minus this; anything smaller is float dust.
 DUST = 1e-9
@@ -173,7 +174,7 @@ class CaseChanges(Frozen):
 
     def __str__(self) -> str:
         parts = [
-            f"{len(ids)} {word}: {', '.join(ids[:8])}{', ...' if len(ids) > 8 else ''}"
+            f"{len(ids)} {word}: {listed(ids, 8)}"
             for word, ids in (("added", self.added), ("removed", self.removed), ("changed", self.changed))
             if ids
         ]
