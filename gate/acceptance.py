@@ -10,9 +10,11 @@ from gate.model.comparison import ArmComparison, Pair
 from gate.model.measurement import Measurement
 from gate.model.run import Run
 from gate.model.verdict import Finding, Level, banner
+from gate.model.wording import listed
 
 # A regression that an approving review of the head commit lifts (gate.github reads the reviews live).
 APPROVAL_NEEDED = "approval-needed"
+_NAMED = 8
 
 
 def valid_entries(run: Run, trusted: Measurement) -> list[Entry]:
@@ -56,7 +58,7 @@ def accepted_losses(run: Run, trusted: Measurement) -> tuple[dict[Pair, Excuse],
                 code="accepted-stale",
                 cases=tuple(entry.name for entry in stale if entry.what == "case"),
                 text=f"{len(stale)} accepted entr{'y is' if len(stale) == 1 else 'ies are'} stale and ignored "
-                f"({', '.join(entry.name for entry in stale[:8])})",
+                f"({listed((entry.name for entry in stale), _NAMED)})",
                 todo="They name another baseline or another labelling. "
                 f"'gate baseline {run.suite} --base REF' drops those that REF does not need.",
             )
@@ -66,7 +68,7 @@ def accepted_losses(run: Run, trusted: Measurement) -> tuple[dict[Pair, Excuse],
         findings.append(
             banner(
                 "accepted-ignored",
-                f"the policy of the base takes no accepted losses from a change ({', '.join(e.name for e in ignored[:8])})",
+                f"the policy of the base takes no accepted losses from a change ({listed((entry.name for entry in ignored), _NAMED)})",
             )
         )
     own = _own(run, valid)
@@ -108,15 +110,13 @@ def accepted_here(
         elif entry.what == "case" or not _is_absent(entry, run, trusted):
             idle.append(entry)
     if excusing:
-        said = "; ".join(f"{_named(entry)}: {entry.reason}" for entry in excusing[:_NAMED])
-        yield banner(
-            "accepted-here", f"this change accepts {len(excusing)} of its own losses: {said}{_more(excusing)}"
-        )
+        said = listed((f"{_named(entry)}: {entry.reason}" for entry in excusing), _NAMED, "; ")
+        yield banner("accepted-here", f"this change accepts {len(excusing)} of its own losses: {said}")
     if idle:
         yield Finding(
             level=Level.BANNER,
             code="accepted-in-advance",
-            text=f"this change accepts what it does not lose ({', '.join(map(_named, idle[:_NAMED]))}{_more(idle)})",
+            text=f"this change accepts what it does not lose ({listed(map(_named, idle), _NAMED)})",
             todo="A later change could lose it unseen: remove these entries.",
         )
 
@@ -130,12 +130,5 @@ def _is_absent(entry: Entry, run: Run, trusted: Measurement) -> bool:
     return entry.what == "qa" and run.now.qa_version != trusted.qa_version
 
 
-_NAMED = 8
-
-
 def _named(entry: Entry) -> str:
     return f"{entry.name} ({entry.arm or entry.what})"
-
-
-def _more(entries: Sequence[Entry]) -> str:
-    return f"; and {len(entries) - _NAMED} more" if len(entries) > _NAMED else ""

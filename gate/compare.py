@@ -44,7 +44,7 @@ class Excuse(NamedTuple):
 class Context:
     """What a comparison is told beside the two measurements.
 
-    `metrics`: row names the policy decides on, the first one counts wins and losses. `accepted`: the losses that a
+    `metrics`: row names the policy decides on; the evidence is about the first one. `accepted`: the losses that a
     reviewed file names. `already_lost`: what the base tree itself scores on a case that it loses too; such a loss
     weighs unless `spare_already_lost`, and then only beyond the base tree's own. `again`: scores of a second
     measurement; `flaky`: pairs that it does not confirm on an arm that is known to be unstable.
@@ -131,22 +131,16 @@ def compare_arm(
         for kind in sorted({labels[name].kind for name in ids})
     }
     whole = _group(ids, now.rows, before.rows, context, excused)
-    first = whole.metrics[context.metrics[0]] if ids else None
     moves = [_move(arm, name, now.rows[name], before.rows[name], labels[name], context) for name in ids]
-    lost = [move for move in moves if any(_difference(pair) < -DUST for pair in move.scores.values())]
-    fallen = {move.id for move in lost}
-    won = [
-        move
-        for move in moves
-        if move.id not in fallen and any(_difference(pair) > DUST for pair in move.scores.values())
-    ]
+    lost = [move for move in moves if move.lost]
+    won = [move for move in moves if move.won]
     return ArmComparison(
         n=whole.n,
         metrics=whole.metrics,
         evidence=whole.evidence,
-        wins=first.wins if first else 0,
-        losses=first.losses if first else 0,
-        ties=first.ties if first else 0,
+        wins=len(won),
+        losses=len(lost),
+        ties=whole.n - len(won) - len(lost),
         dropped_kinds=_below(kinds, context.metrics, lambda change: change.gated),
         lowered_kinds=_below(kinds, context.metrics, lambda change: change.total),
         kinds=kinds,

@@ -12,6 +12,7 @@ from gate.model.fingerprint import shown
 from gate.model.measurement import ArmMeasurement, Meaning, Measurement, Row
 from gate.model.run import Run
 from gate.model.verdict import Finding, Level, banner
+from gate.model.wording import listed
 
 METRIC_NAMES = {"rr": "MRR", "context_recall": "context recall"}
 
@@ -239,7 +240,7 @@ def _talked_away(run: Run, trusted: Measurement) -> Iterator[Finding]:
                 code="questions-changed",
                 arm=name,
                 text=f"{len(lost)} QA questions of the base were changed or removed, and the policy decides on them "
-                f"({', '.join(lost[:8])})",
+                f"({listed(lost, 8)})",
                 todo="Bring them back, or accept the change of the QA set with a reason in the accepted file.",
             )
             return
@@ -269,9 +270,7 @@ def not_reproduced(run: Run, brought: Measurement) -> list[Finding]:
 
 
 def by_arm(names: Mapping[str, Sequence[str]]) -> str:
-    return "; ".join(
-        f"{arm}: {', '.join(ids[:5])}{', ...' if len(ids) > 5 else ''}" for arm, ids in names.items()
-    )
+    return "; ".join(f"{arm}: {listed(ids, 5)}" for arm, ids in names.items())
 
 
 def differences(before: Meaning, now: Meaning) -> str:

@@ -14,6 +14,7 @@ from gate.model.comparison import DUST, ArmComparison, Pair
 from gate.model.measurement import ArmMeasurement, Measurement, Question, Row
 from gate.model.run import Run
 from gate.model.verdict import Finding, Level, banner
+from gate.model.wording import listed, plural
 
 _NAMED = 8
 
@@ -174,7 +175,7 @@ def claims(run: Run) -> Iterator[Finding]:
         if new:
             yield banner(
                 "unstable-recorded",
-                f"this change records {_counted(new, 'case')} of {name} as unstable ({_named(new)}): once it is merged, "
+                f"this change records {plural(len(new), 'case')} of {name} as unstable ({listed(new, _NAMED)}): once it is merged, "
                 f"losses of that arm count only where a second measurement confirms them",
             )
 
@@ -194,7 +195,7 @@ def not_stable_here(run: Run, arms: Mapping[str, ArmComparison]) -> Iterator[Fin
                 code="loss-not-stable",
                 arm=name,
                 cases=tuple(shaky),
-                text=f"{name}: {_counted(shaky, 'lost case')} scored differently when measured again ({_named(shaky)}); "
+                text=f"{name}: {plural(len(shaky), 'lost case')} scored differently when measured again ({listed(shaky, _NAMED)}); "
                 "the baseline knows this arm as stable, so the loss counts",
                 todo=f"If the arm is noisy, record that with 'gate baseline {run.suite} --repeat 3' in a change of its own.",
             )
@@ -211,8 +212,8 @@ def unstable_findings(now: Measurement, told: Iterable[Pair] = ()) -> Iterator[F
                 code="unstable",
                 arm=name,
                 cases=cases,
-                text=f"{name}: {_counted(cases, 'case')} scored differently when measured again, recorded as "
-                f"unstable ({_named(cases)})",
+                text=f"{name}: {plural(len(cases), 'case')} scored differently when measured again, recorded as "
+                f"unstable ({listed(cases, _NAMED)})",
             )
 
 
@@ -230,19 +231,11 @@ def moved_questions(first: Measurement, again: Measurement) -> Iterator[Finding]
                 level=Level.WARNING,
                 code="unstable-questions",
                 arm=name,
-                text=f"{name}: {_counted(other, 'QA question')} fell into another bucket when measured again "
-                f"({_named(other)})",
+                text=f"{name}: {plural(len(other), 'QA question')} fell into another bucket when measured again "
+                f"({listed(other, _NAMED)})",
             )
 
 
 def _moved_bucket(one: Question, other: Question) -> bool:
     was, now = comparable(one.bucket, other.bucket)
     return was != now
-
-
-def _counted(names: Sequence[str], noun: str) -> str:
-    return f"{len(names)} {noun}{'s' if len(names) != 1 else ''}"
-
-
-def _named(names: Sequence[str]) -> str:
-    return f"{', '.join(names[:_NAMED])}{', ...' if len(names) > _NAMED else ''}"

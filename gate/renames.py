@@ -14,6 +14,7 @@ from gate.model.measurement import Label, Measurement
 from gate.model.metric import Metrics
 from gate.model.run import Run
 from gate.model.verdict import Finding, Level
+from gate.model.wording import listed
 
 _NAMED = 8
 
@@ -80,7 +81,7 @@ def renames_told(run: Run, renamed: Mapping[str, str]) -> list[Finding]:
     pages = [f"{old} -> {new}" for old, new in renamed.items() if old in labelled]
     text = (
         f"{len(run.followed)} case{'s were' if len(run.followed) > 1 else ' was'} relabelled together with a renamed "
-        f"page ({_short(pages)}): {_short(run.followed)}"
+        f"page ({listed(pages, _NAMED)}): {listed(run.followed, _NAMED)}"
     )
     return [
         Finding(
@@ -91,7 +92,3 @@ def renames_told(run: Run, renamed: Mapping[str, str]) -> list[Finding]:
             todo="The base's labels are read under the new names.",
         )
     ]
-
-
-def _short(names: Sequence[str]) -> str:
-    return f"{', '.join(names[:_NAMED])}{', ...' if len(names) > _NAMED else ''}"

@@ -22,6 +22,7 @@ from gate.model.metric import Metrics
 from gate.model.run import Run, Side
 from gate.model.settings import ArmSettings
 from gate.model.verdict import Finding, Level
+from gate.model.wording import listed
 from gate.noise import claims, not_stable_here, unconfirmed
 from gate.renames import renames_told
 
@@ -98,6 +99,15 @@ def _compared(now: Measurement, before: Measurement, context: Context) -> dict[s
         for name, arm in now.arms.items()
         if name in before.arms
     }
+
+
+def under(before: Measurement, meaning: Meaning, metrics: Metrics) -> Measurement | None:
+    """`before` scored under other settings; None where its stored rankings do not give that."""
+    if before.settings == meaning:
+        return before
+    if before.settings.split != meaning.split or before.settings.pool < meaning.pool:
+        return None
+    return _rescored(before, meaning, metrics)
 
 
 def _rescored(measurement: Measurement, meaning: Meaning, metrics: Metrics) -> Measurement:
@@ -261,10 +271,8 @@ def _same_meaning(
                 todo=f"Undo the change, or refresh with 'gate baseline {run.suite}'.",
             )
         ]
-    possible = (
-        trusted.settings.split == run.now.settings.split and trusted.settings.pool >= run.now.settings.pool
-    )
-    if not possible:
+    before = under(trusted, run.now.settings, metrics)
+    if before is None:
         return None, [
             Finding(
                 level=Level.INVALID,
@@ -273,7 +281,6 @@ def _same_meaning(
                 todo="Change the split or raise the pool in a change of its own that an owner merges knowingly.",
             )
         ]
-    before = _rescored(trusted, run.now.settings, metrics)
     banner = Finding(
         level=Level.BANNER,
         code="settings-changed",
@@ -321,6 +328,7 @@ def _warnings(run: Run, arms: Mapping[str, ArmComparison], decided: Sequence[str
                     code="metric-fell",
                     arm=name,
                     kind=kind,
+                    metric=metric,
                     text=f"{name}: {METRIC_NAMES.get(metric, metric)} of {kind} fell ({change.losses} lower, {change.wins} higher)",
                 )
         if comparison.won and run.brings is None and not run.against:
@@ -331,7 +339,7 @@ def _warnings(run: Run, arms: Mapping[str, ArmComparison], decided: Sequence[str
                 arm=name,
                 cases=tuple(won),
                 text=f"{name}: {len(won)} case{'s score' if len(won) > 1 else ' scores'} higher than the baseline "
-                f"records ({', '.join(won[:8])}{', ...' if len(won) > 8 else ''})",
+                f"records ({listed(won, 8)})",
                 todo="A refresh would keep the gain.",
             )
     pages = {page for label in run.now.cases.values() for page in label.relevant}
@@ -340,6 +348,6 @@ def _warnings(run: Run, arms: Mapping[str, ArmComparison], decided: Sequence[str
         yield Finding(
             level=Level.WARNING,
             code="labelled-page-gone",
-            text=f"{len(gone)} labelled page{'s are' if len(gone) > 1 else ' is'} gone ({', '.join(gone[:8])})",
+            text=f"{len(gone)} labelled page{'s are' if len(gone) > 1 else ' is'} gone ({listed(gone, 8)})",
             todo="They are measured as missing. Relabel the cases, or bring the pages back.",
         )

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from gate.drift import SERIES, Drift, Version, drifts
 from gate.errors import InputError
 from gate.model.verdict import Finding, Level
-from gate.report.numbers import listed, plural, single
+from gate.model.wording import listed, plural
+from gate.report.numbers import single
 from gate.report.titles import of_row
 from gate.store import baselines, git
 

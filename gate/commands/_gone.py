@@ -11,6 +11,7 @@ from gate.errors import Problem
 from gate.model.case import Case, QaCase
 from gate.model.page import Corpus
 from gate.model.verdict import Finding, Level
+from gate.model.wording import listed, plural
 from gate.store import git
 
 _NAMED = 8
@@ -78,7 +79,7 @@ def gone_findings(suite: Suite, recorded: Mapping[str, str] | None) -> Iterator[
     yield Finding(
         level=Level.WARNING,
         code="labelled-page-gone",
-        text=f"{len(pages)} labelled page{'s are' if len(pages) > 1 else ' is'} gone ({_short(pages)}): {_short(gone)}",
+        text=f"{len(pages)} labelled page{'s are' if len(pages) > 1 else ' is'} gone ({listed(pages, _NAMED)}): {listed(gone, _NAMED)}",
         todo="They are measured as missing. Change or remove these labels, or bring the pages back.",
     )
     lost = [label for label in gone if recorded is not None and label.page not in recorded]
@@ -86,14 +87,10 @@ def gone_findings(suite: Suite, recorded: Mapping[str, str] | None) -> Iterator[
         yield Finding(
             level=Level.INVALID,
             code="labels-without-page",
-            text=f"the new baseline does not have the page of {len(lost)} label{'s' if len(lost) > 1 else ''}: "
-            f"{_short(lost)}; once it is merged, no run could start",
+            text=f"the new baseline does not have the page of {plural(len(lost), 'label')}: "
+            f"{listed(lost, _NAMED)}; once it is merged, no run could start",
             todo=f"Change or remove them, then record again with 'gate baseline {suite.name}'.",
         )
-
-
-def _short(things: Sequence[object]) -> str:
-    return f"{', '.join(map(str, things[:_NAMED]))}{', ...' if len(things) > _NAMED else ''}"
 
 
 def page_renames(base: git.Base | None, folder: str, corpus: Corpus, known: Iterable[str]) -> dict[str, str]:

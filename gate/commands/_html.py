@@ -26,7 +26,11 @@ def write_page(target: str, outcome: Outcome, before: dict[str, Measurement] | N
     from gate.store import canonical
 
     texts = {
-        name: suite_texts(suite, outcome.workshops[name], (before or {}).get(name) or suite.trusted)
+        name: suite_texts(
+            suite,
+            outcome.workshops[name],
+            _as_compared((before or {}).get(name) or suite.trusted, suite, outcome),
+        )
         for name, suite in outcome.suites.items()
         if name in outcome.workshops
     }
@@ -35,6 +39,15 @@ def write_page(target: str, outcome: Outcome, before: dict[str, Measurement] | N
         if (found := _history(outcome, name)) is not None:
             history[name] = found
     canonical.write_text(Path(target), page(outcome.report, texts, history), target)
+
+
+def _as_compared(before: Measurement | None, suite: Suite, outcome: Outcome) -> Measurement | None:
+    """`before` under the settings of this run, as the comparison beside it: a k of its own would make other numbers."""
+    from gate.situation import under
+
+    if before is None:
+        return None
+    return under(before, suite.settings.meaning, outcome.project.metrics) or before
 
 
 def suite_texts(suite: Suite, workshop: Workshop, before: Measurement | None) -> Texts:

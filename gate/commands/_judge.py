@@ -28,6 +28,7 @@ from gate.model.measurement import ArmMeasurement, Measurement
 from gate.model.metric import Metrics
 from gate.model.report import BaselineRef, Source, SuiteReport
 from gate.model.verdict import Finding, Level, Verdict, decide
+from gate.model.wording import listed, plural
 from gate.noise import doubted
 from gate.renames import follow_renames, relabelled
 from gate.report.flaky import flaky_findings
@@ -241,12 +242,12 @@ def _under_base(finding: Finding, run: Run) -> Finding:
 def _moved_questions(arm: str, moves: Sequence[Any], fails: bool) -> Iterator[Finding]:
     worse = [move for move in moves if move.worse]
     if worse:
-        said = ", ".join(f"{move.id} {move.before} -> {move.after}" for move in worse[:8])
+        said = listed((f"{move.id} {move.before} -> {move.after}" for move in worse), 8)
         yield Finding(
             level=Level.REGRESSION if fails else Level.WARNING,
             code="diagnosis-worse",
             arm=arm,
-            text=f"{arm}: {len(worse)} QA question{'s' if len(worse) > 1 else ''} fell back ({said})",
+            text=f"{arm}: {plural(len(worse), 'QA question')} fell back ({said})",
         )
 
 

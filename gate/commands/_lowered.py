@@ -20,8 +20,9 @@ from gate.model.frozen import EMPTY
 from gate.model.measurement import ArmMeasurement, Meaning, Measurement, Row
 from gate.model.metric import Metrics
 from gate.model.settings import SuiteSettings
+from gate.model.wording import listed
 from gate.renames import followed, relabelled
-from gate.report.numbers import arrow, listed, pair
+from gate.report.numbers import arrow, pair
 from gate.report.titles import of_row
 
 _SHOWN = 8

@@ -10,6 +10,7 @@ from gate.commands._measure import Measured
 from gate.labelling.lint import shallow
 from gate.model.run import Run
 from gate.model.verdict import Finding, Level
+from gate.model.wording import listed
 from gate.noise import flaky_pairs, moved_questions, unstable_findings
 from gate.report.flaky import tie_findings
 from gate.situation import Situation
@@ -38,7 +39,7 @@ def _query_notices(measured: Measured) -> Iterator[Finding]:
             arm=name,
             cases=empty,
             text=f"{name}: {len(empty)} quer{'y has' if len(empty) == 1 else 'ies have'} no token and score 0 "
-            f"({', '.join(empty[:8])})",
+            f"({listed(empty, 8)})",
             todo="The unicode tokenizer reads other scripts.",
         )
     for name, pages in measured.unknown_pages.items():
@@ -47,7 +48,7 @@ def _query_notices(measured: Measured) -> Iterator[Finding]:
             code="unknown-pages",
             arm=name,
             text=f"{name}: {len(pages)} returned page{'s are' if len(pages) > 1 else ' is'} not in the corpus "
-            f"({', '.join(pages[:8])}{', ...' if len(pages) > 8 else ''})",
+            f"({listed(pages, 8)})",
             todo="They count as not relevant. Is its index of another corpus?",
         )
     k = measured.now.settings.k
@@ -60,5 +61,5 @@ def _query_notices(measured: Measured) -> Iterator[Finding]:
                 arm=name,
                 cases=tuple(short),
                 text=f"{name}: {len(short)} quer{'y' if len(short) == 1 else 'ies'} found fewer than {k} pages "
-                f"({', '.join(short[:8])}{', ...' if len(short) > 8 else ''})",
+                f"({listed(short, 8)})",
             )

@@ -34,6 +34,7 @@ from gate.github.propose import (
 )
 from gate.github.workflow import command, mask
 from gate.model.verdict import Exit, Verdict
+from gate.model.wording import listed
 from gate.report.escape import code, plain, terminal
 from gate.store import accepted, baselines
 from gate.store.text import decode, read_text
@@ -368,8 +369,7 @@ _GIVE = "Give the reason with the input 'reason' of this job too."
 
 
 def _some(names: list[str]) -> str:
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return ", ".join(names[:NAMED]) + more
+    return listed(names, NAMED)
 
 
 def _misfits(now: Measurement, shape: SuiteSettings, where: str) -> Iterator[Problem]:

@@ -15,8 +15,8 @@ from gate.model.accepted import Entry
 from gate.model.fingerprint import shown as shown_version
 from gate.model.measurement import Measurement
 from gate.model.settings import SuiteSettings
+from gate.model.wording import listed, plural
 from gate.noise import carried
-from gate.report.numbers import listed, plural
 from gate.store import accepted, baselines, canonical, git
 from gate.store.text import is_there, read_text
 

@@ -22,6 +22,7 @@ from gate.model.metric import Metrics
 from gate.model.report import BaselineRef, Report, Source, SuiteReport
 from gate.model.settings import SuiteSettings
 from gate.model.verdict import Finding, Level, Verdict
+from gate.model.wording import listed, plural
 from gate.noise import moved_questions, unstable_findings, with_unstable
 from gate.situation import Situation
 from gate.store import baselines, git
@@ -205,13 +206,5 @@ def _lowers(change: Change) -> Iterator[Finding]:
             level=Level.WARNING,
             code="baseline-lowers",
             cases=tuple(dict.fromkeys(entry.name for entry in change.lowered)),
-            text=f"this baseline holds {_counted(lowered, 'case')} lower than the committed one ({_named(lowered)})",
+            text=f"this baseline holds {plural(len(lowered), 'case')} lower than the committed one ({listed(lowered, 8)})",
         )
-
-
-def _counted(items: Sequence[str], noun: str) -> str:
-    return f"{len(items)} {noun}{'s' if len(items) != 1 else ''}"
-
-
-def _named(items: Sequence[str]) -> str:
-    return f"{', '.join(items[:8])}{', ...' if len(items) > 8 else ''}"

@@ -19,7 +19,8 @@ from gate.model.verdict import Exit, Verdict
 from gate.report.escape import terminal
 
 if TYPE_CHECKING:
-    from gate.model.report import Report
+    from gate.model.report import Report, SuiteReport
+    from gate.model.verdict import Finding
 
 REPORT = "report.json"
 FAULT = "fault.md"
@@ -105,28 +106,49 @@ def cost(report: Report) -> str:
 
 
 def regressed(report: Report) -> list[dict[str, Any]]:
-    """Every kind that fails the check: suite, arm, kind, mean before and now, and the lost cases."""
-    found = []
+    """Everything that fails the check, once: what of which arm and kind, its mean before and now, the lost cases.
+
+    What is about no kind has none, and no means. Several rules that find the same drop are one entry with the cases of all.
+    """
+    found: dict[tuple[object, ...], dict[str, Any]] = {}
     for suite in report.suites:
         for finding in suite.findings:
-            if (
-                finding.level.value != "regression"
-                or finding.kind is None
-                or finding.arm not in suite.comparison
-            ):
-                continue
-            change = suite.comparison[finding.arm].kinds[finding.kind].metrics[suite.metrics[0]]
-            found.append(
-                {
-                    "suite": suite.suite,
-                    "arm": finding.arm,
-                    "kind": finding.kind,
-                    "before": change.before,
-                    "after": change.after,
-                    "cases": list(finding.cases),
-                }
-            )
-    return found
+            if finding.level.value == "regression":
+                entry = _entry(suite, finding)
+                about = ("suite", "arm", "kind", "metric", *(() if finding.kind else ("code",)))
+                same = tuple(entry[name] for name in about) + (() if finding.kind else finding.cases)
+                kept = found.setdefault(same, entry)
+                kept["cases"] = list(dict.fromkeys((*kept["cases"], *entry["cases"])))
+    return list(found.values())
+
+
+def _entry(suite: SuiteReport, finding: Finding) -> dict[str, Any]:
+    """One finding for the output. A rule from outside that names no metric is told with the first one."""
+    metric = finding.metric or (suite.metrics[0] if finding.kind is not None else None)
+    before = after = None
+    if finding.arm is not None and finding.kind is not None and metric is not None:
+        before, after = _means(suite, finding.arm, finding.kind, metric)
+    return {
+        "suite": suite.suite,
+        "arm": finding.arm,
+        "kind": finding.kind,
+        "metric": metric,
+        "before": before,
+        "after": after,
+        "cases": list(finding.cases),
+        "code": finding.code,
+    }
+
+
+def _means(suite: SuiteReport, arm: str, kind: str, metric: str) -> tuple[float | None, float | None]:
+    """The mean of a kind before and now; without a comparison (a floor under a new arm) only now."""
+    from gate.report.titles import of_row
+
+    group = suite.comparison[arm].kinds.get(kind) if arm in suite.comparison else None
+    if group is not None and metric in group.metrics:
+        return group.metrics[metric].before, group.metrics[metric].after
+    now = suite.arms[arm].by_kind.get(kind) if arm in suite.arms else None
+    return None, now.means.get(of_row(metric, suite.k).mean) if now is not None else None
 
 
 def unmeasured(report: Report) -> list[str]:

@@ -43,8 +43,8 @@ def run(args: argparse.Namespace) -> int:
     from gate.commands._pipeline import load_all
     from gate.commands._project import open_project
     from gate.errors import InputError
+    from gate.model.wording import plural
     from gate.report.escape import terminal
-    from gate.report.numbers import plural
     from gate.store import canonical
 
     _output.check_targets(args)
@@ -87,7 +87,7 @@ def describe(suite: Suite, root: Path) -> dict[str, Any]:
     from gate.compare import case_changes
     from gate.labelling.lint import lint, shallow
     from gate.model.report import SMALL_SAMPLE
-    from gate.report.numbers import plural
+    from gate.model.wording import plural
 
     kinds = Counter(case.kind for case in suite.cases.cases)
     notices = [*suite.cases.notices, *kind_hints(suite.cases.all_cases, suite.trusted)]

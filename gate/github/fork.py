@@ -24,6 +24,7 @@ from gate.model.measurement import ArmMeasurement, Measurement, Row
 from gate.model.metric import Metrics
 from gate.model.report import BaselineRef, Report, SuiteReport, Versions
 from gate.model.verdict import Finding, Level, Verdict, decide, worst
+from gate.model.wording import listed
 from gate.report.flaky import flaky_findings
 from gate.situation import APPROVAL_NEEDED, Run, Side, Situation, resolve
 from gate.store import baselines
@@ -243,8 +244,7 @@ def _about_cases(theirs: Measurement, trusted: Measurement | None) -> Iterator[F
 def _short(names: Sequence[str], word: str) -> str:
     if not names:
         return ""
-    said = ", ".join(name[:NAME_LIMIT] for name in names[:NAMED])
-    return f"{len(names)} {word}: {said}{', ...' if len(names) > NAMED else ''}; "
+    return f"{len(names)} {word}: {listed((name[:NAME_LIMIT] for name in names), NAMED)}; "
 
 
 def _unknown(what: str, names: Sequence[str]) -> Finding:

@@ -12,6 +12,7 @@ from gate.labelling.queries import words
 from gate.model.case import Case
 from gate.model.measurement import Measurement
 from gate.model.page import Page
+from gate.model.wording import listed, plural
 
 _SHINGLE = 5
 _TWIN = 0.8
@@ -41,7 +42,7 @@ def contradictions(cases: Sequence[Case]) -> Iterator[str]:
             if clash:
                 yield (
                     f"the cases '{first.id}' and '{other.id}' ask the same, and one rejects what the other accepts "
-                    f"({_named(clash)})"
+                    f"({listed(clash, _NAMED)})"
                 )
             elif {*first.grades} != {*other.grades}:
                 yield f"the cases '{first.id}' and '{other.id}' ask the same and have other labels"
@@ -92,14 +93,14 @@ def never_found(baseline: Measurement) -> Iterator[str]:
     """Cases of which no arm has any relevant page in the top k: they can only ever be won."""
     hopeless = _cases(baseline, lambda scores: scores.get("hit", 1.0) == 0.0)
     if hopeless:
-        yield f"no arm finds anything for {_counted(hopeless, 'case')}, so nothing can be lost there ({_named(hopeless)})"
+        yield f"no arm finds anything for {plural(len(hopeless), 'case')}, so nothing can be lost there ({listed(hopeless, _NAMED)})"
 
 
 def too_easy(baseline: Measurement) -> Iterator[str]:
     """Cases that every arm answers whole, at rank 1: they guard little."""
     easy = _cases(baseline, lambda scores: scores.get("rr") == 1.0 and scores.get("recall") == 1.0)
     if easy and len(baseline.arms) > 1:
-        yield f"every arm answers {_counted(easy, 'case')} whole and at rank 1: they guard little ({_named(easy)})"
+        yield f"every arm answers {plural(len(easy), 'case')} whole and at rank 1: they guard little ({listed(easy, _NAMED)})"
 
 
 def _cases(baseline: Measurement, of: Callable[[Mapping[str, float]], bool]) -> list[str]:
@@ -123,12 +124,4 @@ def uncovered(cases: Sequence[Case], pages: Sequence[Page]) -> Iterator[str]:
     labelled = {page for case in cases for page in case.grades}
     missing = sorted(page.doc_id for page in pages if page.doc_id not in labelled)
     if missing:
-        yield f"no case labels {_counted(missing, 'page')} of {len(pages):,}: what happens to them goes unseen ({_named(missing)})"
-
-
-def _counted(names: Sequence[str], noun: str) -> str:
-    return f"{len(names):,} {noun}{'s' if len(names) != 1 else ''}"
-
-
-def _named(names: Sequence[str]) -> str:
-    return f"{', '.join(names[:_NAMED])}{', ...' if len(names) > _NAMED else ''}"
+        yield f"no case labels {plural(len(missing), 'page')} of {len(pages):,}: what happens to them goes unseen ({listed(missing, _NAMED)})"

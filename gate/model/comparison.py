@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from typing import NamedTuple
+
 from pydantic import Field
 
 from gate.model.frozen import Frozen
+from gate.model.wording import listed
 
 # A kind has dropped when the sum of its differences is below minus this; anything smaller is float dust.
 DUST = 1e-9
@@ -60,6 +64,32 @@ class CaseMove(Frozen):
     flaky: bool = False
     weighs: bool = False
 
+    def fell(self, metric: str) -> bool:
+        """Whether it scores lower on `metric` than before, beyond float dust."""
+        before, after = self.scores.get(metric, (0.0, 0.0))
+        return after - before < -DUST
+
+    @property
+    def lost(self) -> bool:
+        """Whether any metric of the policy fell."""
+        return any(self.fell(metric) for metric in self.scores)
+
+    @property
+    def won(self) -> bool:
+        """Whether one metric of the policy rose and none fell."""
+        return not self.lost and any(after - before > DUST for before, after in self.scores.values())
+
+
+class Counts(NamedTuple):
+    """How many cases were lost, won or neither, over all metrics of the policy."""
+
+    wins: int
+    losses: int
+    ties: int
+
+    def __str__(self) -> str:
+        return "/".join(map(str, self))
+
 
 class Evidence(Frozen):
     """How sure a difference is. Information beside a verdict, never part of it."""
@@ -104,8 +134,10 @@ class QuestionMove(Frozen):
 
 
 class ArmComparison(GroupComparison):
-    """One arm against its own rows in the baseline. wins, losses and ties are on the first metric of the policy.
+    """One arm against its own rows in the baseline.
 
+    A case is lost when any metric of the policy falls, and won when one rises and none falls: `losses` and `wins` count
+    `lost` and `won`, `ties` the rest. How often one metric alone rose and fell stands in `metrics`.
     `lowered_kinds` score below the baseline on a metric of the policy; `dropped_kinds` are those of them whose fall
     nothing excuses: no accepted loss, no second measurement.
     """
@@ -121,6 +153,14 @@ class ArmComparison(GroupComparison):
     question_moves: tuple[QuestionMove, ...] = ()
     settings_changed: tuple[str, ...] = ()
 
+    def counts_by_kind(self) -> dict[str | None, Counts]:
+        """The counts of every kind; None is the whole arm."""
+        won, lost = (Counter(move.kind for move in moves) for moves in (self.won, self.lost))
+        counts: dict[str | None, Counts] = {None: Counts(self.wins, self.losses, self.ties)}
+        for kind, group in self.kinds.items():
+            counts[kind] = Counts(won[kind], lost[kind], group.n - won[kind] - lost[kind])
+        return counts
+
 
 class CaseChanges(Frozen):
     """How one case set differs from another, by case fingerprint. Falsy when they are the same."""
@@ -134,7 +174,7 @@ class CaseChanges(Frozen):
 
     def __str__(self) -> str:
         parts = [
-            f"{len(ids)} {word}: {', '.join(ids[:8])}{', ...' if len(ids) > 8 else ''}"
+            f"{len(ids)} {word}: {listed(ids, 8)}"
             for word, ids in (("added", self.added), ("removed", self.removed), ("changed", self.changed))
             if ids
         ]

@@ -72,7 +72,10 @@ class Level(StrEnum):
 
 
 class Finding(Frozen):
-    """One thing the run found. `text` is a full sentence in our words with quoted data; `todo` says what to do."""
+    """One thing the run found. `text` is a full sentence in our words with quoted data; `todo` says what to do.
+
+    `metric`: the row name of the metric that it is about, where it is about one.
+    """
 
     level: Level
     code: str
@@ -80,6 +83,7 @@ class Finding(Frozen):
     todo: str = ""
     arm: str | None = None
     kind: str | None = None
+    metric: str | None = None
     cases: tuple[str, ...] = ()
 
 

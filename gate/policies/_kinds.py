@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from gate.edits import METRIC_NAMES
 from gate.model.comparison import ArmComparison, GroupComparison, MetricChange
 from gate.model.settings import PolicySettings
 from gate.model.verdict import Finding, Level
@@ -33,10 +34,7 @@ def fallen_kinds(
                 lost = tuple(
                     move.id
                     for move in comparison.lost
-                    if move.kind == kind
-                    and not move.accepted
-                    and not move.flaky
-                    and move.scores[metric][1] < move.scores[metric][0]
+                    if move.kind == kind and not move.accepted and not move.flaky and move.fell(metric)
                 )
                 found.append(
                     Finding(
@@ -44,8 +42,9 @@ def fallen_kinds(
                         code=code,
                         arm=arm,
                         kind=kind,
+                        metric=metric,
                         cases=lost,
-                        text=f"{arm}: {kind} {why} on {metric}",
+                        text=f"{arm}: {kind} {why} on {METRIC_NAMES.get(metric, metric)}",
                     )
                 )
     return found

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from gate.edits import METRIC_NAMES
 from gate.model.comparison import ArmComparison
 from gate.model.settings import PolicySettings
 from gate.model.verdict import Finding, Level
+from gate.model.wording import plural
 from gate.policies._kinds import gated_kinds
 
 
@@ -13,20 +15,29 @@ class Settings(PolicySettings):
 
 
 def judge(arm: str, comparison: ArmComparison, settings: Settings) -> list[Finding]:
-    """A regression for every deciding kind with a loss that is neither accepted nor spared."""
+    """A regression for every deciding kind and metric with a loss that is neither accepted nor spared."""
     kinds = {kind for kind, _ in gated_kinds(comparison, settings)}
-    lost: dict[str, list[str]] = {}
+    lost: dict[tuple[str, int], list[str]] = {}
     for move in comparison.lost:
         if move.kind in kinds and move.weighs:
-            lost.setdefault(move.kind, []).append(move.id)
+            for position, metric in enumerate(settings.metrics):
+                if move.fell(metric):
+                    lost.setdefault((move.kind, position), []).append(move.id)
     return [
         Finding(
             level=Level.REGRESSION,
             code="case-lost",
             arm=arm,
             kind=kind,
+            metric=settings.metrics[position],
             cases=tuple(ids),
-            text=f"{arm}: {kind} lost {len(ids)} case{'s' if len(ids) > 1 else ''}",
+            text=f"{arm}: {kind} lost {plural(len(ids), 'case')}{_on(settings, position)}",
         )
-        for kind, ids in sorted(lost.items())
+        for (kind, position), ids in sorted(lost.items())
     ]
+
+
+def _on(settings: PolicySettings, position: int) -> str:
+    """The metric, where the policy names several."""
+    metric = settings.metrics[position]
+    return f" on {METRIC_NAMES.get(metric, metric)}" if len(settings.metrics) > 1 else ""

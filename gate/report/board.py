@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from gate.model.comparison import DUST, ArmComparison, GroupComparison
 from gate.model.report import SMALL_SAMPLE, ArmReport, SuiteReport
 from gate.model.verdict import Level
+from gate.model.wording import joined, plural
 from gate.report.medium import Medium
-from gate.report.numbers import arrow, column, count_pair, counted, first_sentence, pair, plural, single
+from gate.report.numbers import arrow, column, count_pair, counted, first_sentence, pair, single
 from gate.report.parts import Cells, Section
 from gate.report.titles import Names, of_mean, of_row
 
@@ -77,6 +78,7 @@ class _Board:
             names for names in named if any(names.mean in arm.means for arm in suite.arms.values())
         ]
         self.tallies = {name: _tally(suite, name) for name in suite.arms}
+        self.counts = {name: found.counts_by_kind() for name, found in suite.comparison.items()}
         self.used: dict[str, None] = {}
 
     def arms(self) -> Iterator[tuple[str, ArmReport, ArmComparison | None]]:
@@ -98,11 +100,10 @@ class _Board:
                 if now is not None and names.mean in now.means
             }
             return _Group(now.n if now is not None else 0, values, NONE, self._pages(name, None, kind))
-        first = compared.metrics[self.suite.metrics[0]]
         return _Group(
             compared.n,
             {row: (change.before, change.after) for row, change in compared.metrics.items()},
-            f"{first.wins}/{first.losses}/{first.ties}",
+            str(self.counts[name][kind]),
             self._pages(name, found, kind),
         )
 
@@ -239,7 +240,7 @@ class _Board:
             "flaky": f"{medium.flaky} = with a loss that was not confirmed when measured again, which is not gated",
             "small": f"{medium.small} = fewer than {SMALL_SAMPLE} cases",
         }
-        said = [f"before -> now; W/L/T = cases won/lost/tied on {title}"] if suite.comparison else []
+        said = [f"before -> now; W/L/T = cases {counted_on(suite, medium)}"] if suite.comparison else []
         if medium.wide and self.kinds and len(self.kinds) <= _MOST_COLUMNS:
             said.append(f"the columns of the kinds show {title}")
         if "recall" in (names.row for names in self.metrics):
@@ -253,6 +254,14 @@ class _Board:
                     f"{medium.plain(name, 60)} is compared on {plural(found.n, 'case')} of the baseline; "
                     f"this run measured {arm.n:,}."
                 )
+
+
+def counted_on(suite: SuiteReport, medium: Medium) -> str:
+    """What makes a case lost or won, with the metrics of the policy."""
+    titles = [of_row(row, suite.k).shown(medium) for row in suite.metrics]
+    if len(titles) == 1:
+        return f"won/lost/tied on {titles[0]}"
+    return f"won/lost/tied: lost where {joined(titles, 'or')} fell, won where one rose and none fell"
 
 
 def sweep(suite: SuiteReport, medium: Medium) -> Section[Cells]:

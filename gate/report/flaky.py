@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from gate.model.comparison import DUST, ArmComparison, CaseMove
 from gate.model.verdict import Finding, Level
-from gate.report.numbers import column, plural
+from gate.model.wording import listed, plural
+from gate.report.numbers import column
 from gate.report.titles import of_row
 
 
@@ -56,5 +57,5 @@ def tie_findings(tied: Mapping[str, tuple[str, ...]], k: int) -> Iterator[Findin
                 arm=name,
                 cases=cases,
                 text=f"{name}: in {plural(len(cases), 'case')} the pages at ranks {k} and {k + 1} score the same, so a "
-                f"tie decides the top {k} ({', '.join(cases[:8])}{', ...' if len(cases) > 8 else ''})",
+                f"tie decides the top {k} ({listed(cases, 8)})",
             )

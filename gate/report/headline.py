@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from typing import NamedTuple
 
+from gate.model.comparison import DUST, GroupComparison
 from gate.model.report import SuiteReport
 from gate.model.verdict import Finding, Level, Verdict
+from gate.model.wording import joined, listed, plural
 from gate.report.medium import Medium
-from gate.report.numbers import first_sentence, listed, plural
+from gate.report.numbers import first_sentence
+from gate.report.titles import of_row
 
 MARKS = {
     Verdict.PASS: "✅",
@@ -48,10 +52,26 @@ def _joined(parts: Iterable[str], noun: str) -> str:
     return "; ".join([*every[:_NAMED], *more])
 
 
+class _Drop(NamedTuple):
+    """One kind of one arm: the lost cases, the metrics that fell, and how many cases it has."""
+
+    lost: dict[str, None]
+    metrics: set[str]
+    n: int
+
+
+def _metrics(suite: SuiteReport, fell: Collection[str], medium: Medium) -> str:
+    """`MRR`, `recall@5 and MRR`: the metrics that fell; nothing where that is the first one of the policy alone."""
+    if set(fell) == {suite.metrics[0]}:
+        return ""
+    order = [*suite.metrics, *sorted(set(fell) - {*suite.metrics})]
+    return joined([of_row(row, suite.k).shown(medium) for row in order if row in fell])
+
+
 def _regression(suite: SuiteReport, medium: Medium) -> str:
     """One dropped kind in full; of several, what each arm dropped on."""
     found = _at(suite, Level.REGRESSION)
-    drops: dict[tuple[str, str], tuple[dict[str, None], int]] = {}
+    drops: dict[tuple[str, str], _Drop] = {}
     others = []
     for finding in found:
         comparison = suite.comparison.get(finding.arm or "")
@@ -59,16 +79,19 @@ def _regression(suite: SuiteReport, medium: Medium) -> str:
         if group is None or not finding.cases or finding.code not in ("kind-dropped", "case-lost"):
             others.append(medium.plain(finding.text, 160))
         else:
-            lost, _ = drops.setdefault((finding.arm or "", finding.kind or ""), ({}, group.n))
-            lost.update(dict.fromkeys(finding.cases))
+            drop = drops.setdefault((finding.arm or "", finding.kind or ""), _Drop({}, set(), group.n))
+            drop.lost.update(dict.fromkeys(finding.cases))
+            drop.metrics.add(finding.metric or suite.metrics[0])
     verb = "dropped" if any(finding.code == "kind-dropped" for finding in found) else "fell"
     if len(drops) == 1 and not others:
-        [((arm, kind), (lost, n))] = drops.items()
+        [((arm, kind), drop)] = drops.items()
         name = f"{medium.plain(kind, 60)} of {medium.plain(arm, 60)}"
-        return f"{name} {verb}, {len(lost):,} of {plural(n, 'case')} lost"
+        on = f" on {metrics}" if (metrics := _metrics(suite, drop.metrics, medium)) else ""
+        return f"{name} {verb}{on}, {len(drop.lost):,} of {plural(drop.n, 'case')} lost"
     by_arm: dict[str, list[str]] = {}
-    for (arm, kind), (lost, n) in drops.items():
-        of = f"{len(lost):,} of {n:,}{'' if by_arm else ' cases lost'}"
+    for (arm, kind), drop in drops.items():
+        on = f"{metrics}, " if (metrics := _metrics(suite, drop.metrics, medium)) else ""
+        of = f"{on}{len(drop.lost):,} of {drop.n:,}{'' if by_arm else ' cases lost'}"
         by_arm.setdefault(arm, []).append(f"{medium.plain(kind, 60)} ({of})")
     said = [f"{medium.plain(arm, 60)} {verb} on {listed(kinds, _KINDS)}" for arm, kinds in by_arm.items()]
     return _joined([*said, *others], "regression")
@@ -141,7 +164,7 @@ def _clean(suite: SuiteReport, medium: Medium) -> str:
         )
     gated = {name: found for name, found in suite.comparison.items() if _gated(suite, name)}
     fallen = [
-        f"{medium.plain(kind, 60)} of {medium.plain(name, 60)}"
+        f"{_lowered(suite, found.kinds[kind], medium)}{medium.plain(kind, 60)} of {medium.plain(name, 60)}"
         for name, found in gated.items()
         for kind in found.lowered_kinds
     ]
@@ -167,6 +190,12 @@ def _clean(suite: SuiteReport, medium: Medium) -> str:
         ]
         return f"{cases}, nothing dropped but {' and '.join(excused)} ({named})"
     return f"{cases}, no drop that the policy fails ({named} lower, {', '.join(moved)})"
+
+
+def _lowered(suite: SuiteReport, group: GroupComparison, medium: Medium) -> str:
+    """`MRR of `: on which metrics a kind is lower, where that is not the first one alone."""
+    fell = [row for row in suite.metrics if row in group.metrics and group.metrics[row].total < -DUST]
+    return f"{metrics} of " if fell and (metrics := _metrics(suite, fell, medium)) else ""
 
 
 def _gated(suite: SuiteReport, arm: str) -> bool:

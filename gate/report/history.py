@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gate.model.history import Entry, History, Move
+from gate.model.wording import listed, plural
 from gate.report.columns import aligned
 from gate.report.escape import terminal
-from gate.report.numbers import ARROW, listed, pair, plural, single
+from gate.report.numbers import ARROW, pair, single
 from gate.report.titles import of_row
 
 # A tenth of the scale more for each block; a version without the kind leaves a gap.

@@ -15,6 +15,7 @@ from gate.model.comparison import DUST, ArmComparison, CaseMove
 from gate.model.measurement import Measurement
 from gate.model.report import CaseRow, SuiteReport
 from gate.report import escape
+from gate.report.numbers import arrow, pair
 from gate.report.titles import of_row
 
 EXCERPT = 240
@@ -133,10 +134,11 @@ class _Builder:
         metric = self._suite.metrics[0]
         now = row.scores.get(metric)
         recorded = self._before(arm, row.id)
-        before = recorded[0] if recorded is not None else None
+        before = recorded[0].get(metric) if recorded is not None else None
         move = moves.get(row.id)
-        outcome = _outcome(before, now)
-        made: list[Any] = [before, now, outcome, _note(move, row)]
+        outcome = self._outcome(arm, row, recorded[0] if recorded is not None else None, move)
+        note = ", ".join([*self._other_metrics(move), *_remarks(move, row)])
+        made: list[Any] = [before, now, outcome, note]
         moved = outcome in ("lost", "won") or move is not None
         if self._step >= 3 and not moved:
             return made
@@ -151,15 +153,45 @@ class _Builder:
             )
         return made
 
-    def _before(self, arm: str, case: str) -> tuple[float | None, Sequence[str]] | None:
-        """(score, ranking) in the baseline, for a case that it has under the same label."""
+    def _outcome(
+        self, arm: str, row: CaseRow, before: Mapping[str, float] | None, move: CaseMove | None
+    ) -> str:
+        """What the comparison says of a case; where the arm was not compared, what its scores say."""
+        if move is not None:
+            return "lost" if move.lost else "won"
+        if self._suite.metrics[0] not in row.scores:
+            return "unmeasured"
+        if before is None:
+            return "new"
+        if arm in self._suite.comparison:
+            return "tie"
+        pairs = {
+            metric: (before[metric], row.scores[metric])
+            for metric in self._suite.metrics
+            if metric in before and metric in row.scores
+        }
+        alone = CaseMove(id=row.id, kind=row.kind, query=row.query, scores=pairs)
+        return "lost" if alone.lost else "won" if alone.won else "tie"
+
+    def _other_metrics(self, move: CaseMove | None) -> list[str]:
+        """What moved on the metrics for which the table has no column."""
+        scores = move.scores if move is not None else {}
+        pairs = {row: scores[row] for row in self._suite.metrics[1:] if row in scores}
+        return [
+            f"{escape.terminal(of_row(row, self._suite.k).title, 40)} {arrow(*pair(was, now))}"
+            for row, (was, now) in pairs.items()
+            if abs(now - was) > DUST
+        ]
+
+    def _before(self, arm: str, case: str) -> tuple[Mapping[str, float], Sequence[str]] | None:
+        """(scores, ranking) in the baseline, for a case that it has under the same label."""
         before = self._texts.before
         if before is None or arm not in before.arms or case not in before.cases:
             return None
         if before.cases[case].sha256 != self._suite.labels[case].sha256 or case not in before.arms[arm].rows:
             return None
         row = before.arms[arm].rows[case]
-        return row.scores.get(self._suite.metrics[0]), row.ranked
+        return row.scores, row.ranked
 
     def _snippet(self, arm: str, case: str, page: str) -> int:
         assert self._texts.excerpt is not None
@@ -177,16 +209,8 @@ def _moves(comparison: ArmComparison | None) -> dict[str, CaseMove]:
     return {move.id: move for move in (*comparison.lost, *comparison.won)}
 
 
-def _outcome(before: float | None, now: float | None) -> str:
-    if now is None:
-        return "unmeasured"
-    if before is None:
-        return "new"
-    return "lost" if now - before < -DUST else "won" if now - before > DUST else "tie"
-
-
-def _note(move: CaseMove | None, row: CaseRow) -> str:
-    """What else is to be said of a row, in a word or two."""
+def _remarks(move: CaseMove | None, row: CaseRow) -> list[str]:
+    """What else is to be said of a row, in a word or two each."""
     said = []
     if move is not None and move.accepted:
         said.append("accepted")
@@ -196,4 +220,4 @@ def _note(move: CaseMove | None, row: CaseRow) -> str:
         said.append("already lost on the base")
     if row.missing:
         said.append("miss")
-    return ", ".join(said)
+    return said

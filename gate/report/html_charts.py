@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from gate.diagnosis import BUCKETS
 from gate.history import ALL
-from gate.model.comparison import GroupComparison
+from gate.model.comparison import DUST, GroupComparison
 from gate.model.history import History
 from gate.model.measurement import Measurement
 from gate.model.report import ArmReport, SuiteReport
@@ -88,7 +88,7 @@ def _bars(suite: SuiteReport, name: str) -> Iterator[KindBar]:
         figures = arrow(*pair(before, after)) if before is not None else single(after)
         interval = group.evidence.interval if group is not None else None
         shown = escape.terminal(kind, 60)
-        fell = found is not None and (kind in found.lowered_kinds)
+        fell = group is not None and group is not found and group.metrics[metric].total < -DUST
         yield KindBar(
             html_escape(shown),
             figures,

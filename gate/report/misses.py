@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gate.model.report import ArmReport, CaseRow, SuiteReport
+from gate.model.wording import listed, plural
 from gate.report.medium import Medium
-from gate.report.numbers import listed, plural
 from gate.report.parts import Added, Cells, Miss, Section
 
 _PAGES = 6

@@ -10,9 +10,10 @@ from gate.compare import OVERTAKERS
 from gate.explain import lost_by
 from gate.model.comparison import DUST, CaseMove, PageChanges, PageMove
 from gate.model.report import SuiteReport
+from gate.model.wording import listed, plural
 from gate.report.flaky import again
 from gate.report.medium import Medium
-from gate.report.numbers import arrow, listed, pair, plural, rank_pair
+from gate.report.numbers import arrow, pair, rank_pair
 from gate.report.parts import Moved, PageLine, Section
 from gate.report.titles import of_row
 

@@ -7,7 +7,7 @@ not whole prints as 0.00 or 1.00.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from gate.model.comparison import DUST
 
@@ -101,18 +101,6 @@ def count_pair(before: int, after: int, total: int) -> str:
     ('17/20 -> 16/20', '17/20')
     """
     return arrow(f"{before}/{total}", f"{after}/{total}")
-
-
-def plural(count: int, noun: str) -> str:
-    """A count with its noun.
-
-    >>> plural(1, "case"), plural(2000, "case"), plural(3, "query")
-    ('1 case', '2,000 cases', '3 queries')
-    """
-    if count == 1:
-        return f"1 {noun}"
-    many = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}es" if noun.endswith("s") else f"{noun}s"
-    return f"{count:,} {many}"
 
 
 def _point_number(value: float) -> str:
@@ -211,14 +199,3 @@ def first_sentence(text: str) -> str:
     ('KEY is not set', 'HTTP 503 of api.example.org')
     """
     return text.partition(". ")[0].removesuffix(".")
-
-
-def listed(items: Iterable[str], most: int) -> str:
-    """The first `most` items with commas, and how many more there are.
-
-    >>> listed(["a", "b", "c"], 2)
-    'a, b and 1 more'
-    """
-    every = list(items)
-    shown = ", ".join(every[:most])
-    return f"{shown} and {len(every) - most:,} more" if len(every) > most else shown

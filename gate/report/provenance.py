@@ -9,8 +9,9 @@ from gate.model.comparison import GroupComparison
 from gate.model.cost import Spent
 from gate.model.fingerprint import shown
 from gate.model.report import ArmReport, Report, SuiteReport
+from gate.model.wording import listed, plural
 from gate.report.medium import Medium
-from gate.report.numbers import interval, listed, p_value, pair, plural, points, single, usd
+from gate.report.numbers import interval, p_value, pair, points, single, usd
 from gate.report.parts import Cells, Note, Section
 from gate.report.titles import of_row
 
@@ -35,7 +36,8 @@ def sure(suite: SuiteReport, medium: Medium) -> Section[Cells]:
         "kind",
         "n",
         "one case",
-        "W/L/T",
+        # Of this one metric, as all of this table; with several in the policy the other counts are over all of them.
+        "W/L/T" if len(suite.metrics) == 1 else f"W/L/T on {title}",
         "sign test p",
         "sign-flip p",
         "95 % interval",

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 
 from gate.model.report import SuiteReport
+from gate.model.wording import listed, plural
 from gate.report.medium import Medium
-from gate.report.numbers import arrow, listed, plural, signed
+from gate.report.numbers import arrow, signed
 from gate.report.parts import Cells, Section
 
 _PAGES = 6

@@ -20,9 +20,9 @@ from jinja2 import Environment, TemplateError
 from gate.errors import InputError, Problem
 from gate.model.report import Report, SuiteReport
 from gate.model.verdict import Verdict
+from gate.model.wording import plural
 from gate.report.loading import environment
 from gate.report.medium import MARKDOWN, TERMINAL, Medium
-from gate.report.numbers import plural
 from gate.report.parts import Section, SuiteView
 from gate.report.systems import System, systems_view
 from gate.report.view import in_brief, run_view, suite_view

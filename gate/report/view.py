@@ -8,12 +8,12 @@ from __future__ import annotations
 from gate.model.fingerprint import shown
 from gate.model.report import Report, SuiteReport
 from gate.model.verdict import Level, Verdict
+from gate.model.wording import listed, plural
 from gate.report import headline
 from gate.report.board import board, slices, sweep
 from gate.report.medium import Medium
 from gate.report.misses import added, failures, misses
 from gate.report.moves import lost, won
-from gate.report.numbers import listed, plural
 from gate.report.parts import RunView, Section, SuiteView
 from gate.report.picture import picture
 from gate.report.provenance import changes, notes, provenance, sure

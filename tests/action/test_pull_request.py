@@ -59,9 +59,11 @@ def test_regression_then_resolved_then_silence(site: Site) -> None:
             "suite": "docs",
             "arm": "keyword",
             "kind": "exact_term",
+            "metric": "recall",
             "before": 1.0,
             "after": 2 / 3,
             "cases": ["q-02"],
+            "code": "kind-dropped",
         }
     ]
     (annotation,) = ran.annotations

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from small_project import Project
 
-from gate.store import git
+from gate.commands._step import regressed
+from gate.store import git, reports
 
 
 def codes(suite: dict[str, Any], level: str | None = None) -> set[str]:
@@ -29,6 +30,12 @@ def break_e101(project: Project) -> None:
 def record(project: Project, *arguments: str) -> None:
     done = project.gate("baseline", *arguments)
     assert done.code == 0, done.err
+
+
+def failing(project: Project) -> list[dict[str, Any]]:
+    """The action's output `regressed` of a run against main."""
+    project.gate("run", "--base", "main", "--json", "report.json")
+    return regressed(reports.parse(project.read("report.json"), "report.json"))
 
 
 def test_equal_cases_and_no_change_is_a_pass(project: Project) -> None:
@@ -537,6 +544,31 @@ def test_a_raised_k_does_not_hide_a_loss_at_the_base_s_k(project: Project) -> No
     own = next(f for f in suite["findings"] if f["code"] == "kind-dropped-under-base")
     assert "exact_term" in own["text"]
     assert "k = 2" in own["text"]
+    assert failing(project)[-1] == {
+        "suite": "docs",
+        "arm": None,
+        "kind": None,
+        "metric": "recall",
+        "before": None,
+        "after": None,
+        "cases": ["q-02"],
+        "code": "kind-dropped-under-base",
+    }
+
+
+def test_the_page_shows_the_scores_before_as_the_comparison_has_them(project: Project) -> None:
+    """Under another k the baseline's rows are scored again; its own numbers beside today's would read as losses."""
+    project.edit("gate.toml", "k = 2", "k = 1")
+    record(project, "--reason", "x")
+    done = project.gate("run", "--base", "main", "--json", "report.json", "--html", "report.html")
+    assert done.code == 0, done.err
+    (suite,) = json.loads(project.read("report.json"))["suites"]
+    found = suite["comparison"]["keyword"]
+    assert (found["wins"], found["losses"], found["ties"]) == (0, 0, 6)
+    block = project.read("report.html").partition('id="s0-data">')[2].partition("</script>")[0]
+    rows = json.loads(block)["rows"]
+    assert {row[4] for row in rows} == {"tie"}
+    assert all(row[2] == row[3] for row in rows)
 
 
 def test_a_baseline_recorded_under_other_settings_is_invalid(project: Project) -> None:
@@ -689,6 +721,20 @@ def test_a_reworded_question_does_not_hide_that_it_fell(project: Project) -> Non
     code, suite = project.report("--base", "main")
     assert (code, suite["verdict"]) == (2, "invalid")
     assert "questions-changed" in codes(suite, "invalid")
+
+
+def test_a_question_that_falls_back_is_told_among_what_fails(project: Project) -> None:
+    project.git("checkout", "--quiet", "main")
+    project.write("gate.toml", project.read("gate.toml") + '\n[suite.docs.policy]\ndiagnosis = "fail"\n')
+    project.commit("questions decide")
+    project.git("checkout", "--quiet", "-B", "change")
+    project.edit("docs/errors.md", "E102 means that nobody knows where the widget went.", "Gone.")
+    project.edit("docs/errors.md", "## E102 WidgetLost", "## Lost")
+    code, suite = project.report("--base", "main")
+    assert (code, suite["verdict"]) == (1, "regression")
+    assert "diagnosis-worse" in codes(suite, "regression")
+    (fallen,) = [entry for entry in failing(project) if entry["code"] == "diagnosis-worse"]
+    assert (fallen["arm"], fallen["kind"], fallen["metric"], fallen["cases"]) == ("keyword", None, None, [])
 
 
 def relabel(project: Project, old: str, new: str) -> None:

@@ -84,6 +84,15 @@ def regression() -> Report:
     )
 
 
+def several_metrics() -> Report:
+    """Two metrics decide: one kind falls on the second alone, one on both, and one case rises."""
+    before = BASE.answers("vector", rq_014=("install", "webhook", "upgrade"))
+    now = BASE.answers(
+        "keyword", rq_004=("install", "limits", "paint"), rq_012=("install", "polish", "queue", "paint")
+    )
+    return judged(now, before, policy={"metrics": ("recall", "rr")})
+
+
 def diagnosis() -> Report:
     """Retrieval holds, and QA questions move between the buckets."""
     before = BASE.but(
@@ -239,6 +248,7 @@ SCENARIOS: dict[str, Callable[[], Report]] = {
     "quiet": quiet,
     "regression": regression,
     "renamed": renamed,
+    "several-metrics": several_metrics,
     "diagnosis": diagnosis,
     "invalid-cases": invalid_cases,
     "cases-and-baseline": cases_and_baseline,

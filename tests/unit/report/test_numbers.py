@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from gate.model import wording
 from gate.model.comparison import DUST
 from gate.report import columns, numbers
 
@@ -15,7 +16,7 @@ scores = st.floats(0, 1)
 near = st.one_of(scores, st.integers(0, 40).map(lambda n: n / 40))
 
 
-@pytest.mark.parametrize("module", [numbers, columns])
+@pytest.mark.parametrize("module", [numbers, columns, wording])
 def test_examples_in_the_docstrings(module: object) -> None:
     assert doctest.testmod(module).failed == 0  # type: ignore[arg-type]
 
@@ -107,8 +108,8 @@ def test_ranks_and_counts() -> None:
     assert numbers.rank_pair(3, None) == "3 -> outside the pool"
     assert numbers.rank_pair(None, 4) == "outside the pool -> 4"
     assert numbers.count_pair(17, 16, 20) == "17/20 -> 16/20"
-    assert numbers.plural(2, "accepted loss") == "2 accepted losses"
-    assert numbers.listed(["a"], 3) == "a"
+    assert wording.plural(2, "accepted loss") == "2 accepted losses"
+    assert wording.listed(["a"], 3) == "a"
     assert numbers.interval(0.0, 0.0) == "0 to 0 points"
     assert numbers.points(1.0) == "100 points"
     assert numbers.points(0.9999) == "99.99 points"
