@@ -76,21 +76,29 @@ def resolve(run: Run, metrics: Metrics) -> Situation:
     )
     arms = _compared(run.on_base, before, context)
     under_base = {}
-    if before is not trusted and run.now.settings.pool >= trusted.settings.pool:
+    if before is not trusted:
         # The base's own settings hold as well: a higher k must not hide what is lost at the base's.
-        again = _rescored_pairs(run.again, trusted, metrics)
+        meaning = within_both(trusted.settings, run.now.settings)
+        kept = _rescored(trusted, meaning, metrics)
+        again = _rescored_pairs(run.again, kept, metrics)
         own = replace(
             context,
             already_lost={},
             again={pair: row.scores for pair, row in again.items()},
-            flaky=unconfirmed(trusted, again, deciding),
+            flaky=unconfirmed(kept, again, deciding),
         )
-        under_base = _compared(_rescored(run.on_base, trusted.settings, metrics), trusted, own)
+        under_base = _compared(_rescored(run.on_base, meaning, metrics), kept, own)
     findings += accepted_here(run, trusted, (arms, under_base))
     findings += not_stable_here(run, arms)
     findings += _nothing_compared(run, arms)
     findings += _warnings(run, arms, context.metrics)
     return Situation(tuple(findings), arms, changes, pages, tuple(context.metrics), under_base)
+
+
+def within_both(base: Meaning, here: Meaning) -> Meaning:
+    """The base's settings, as far down as the smaller of both pools reaches: a smaller pool must not switch them off."""
+    pool = min(base.pool, here.pool)
+    return base.model_copy(update={"pool": pool, "k": min(base.k, pool), "context": min(base.context, pool)})
 
 
 def _compared(now: Measurement, before: Measurement, context: Context) -> dict[str, ArmComparison]:

@@ -32,7 +32,7 @@ from gate.model.wording import listed, plural
 from gate.noise import doubted
 from gate.renames import follow_renames, relabelled
 from gate.report.flaky import flaky_findings
-from gate.situation import Run, Side, Situation, resolve, unmeasured
+from gate.situation import Run, Side, Situation, resolve, unmeasured, within_both
 from gate.summary import NO_SITUATION, Extras, suite_report
 
 _ORDER = list(Level)
@@ -222,7 +222,8 @@ def policy_findings(project: Project, suite: Suite, run: Run, situation: Situati
                 yield from _moved_questions(name, comparison.question_moves, policy.diagnosis == "fail")
         for name, comparison in situation.under_base.items():
             if name in gated and comparison.n:
-                for finding in module.judge(name, comparison, settings):
+                fallen = _moved_questions(name, comparison.question_moves, policy.diagnosis == "fail")
+                for finding in (*module.judge(name, comparison, settings), *fallen):
                     yield _under_base(finding, run)
 
 
@@ -230,9 +231,8 @@ def _under_base(finding: Finding, run: Run) -> Finding:
     """A regression that only the base's own settings show; the table beside it is under the new ones."""
     trusted = run.trusted
     assert trusted is not None
-    said = ", ".join(
-        f"{name} = {value}" for name, value in trusted.settings.model_dump().items() if name != "split"
-    )
+    meaning = within_both(trusted.settings, run.now.settings)
+    said = ", ".join(f"{name} = {value}" for name, value in meaning.model_dump().items() if name != "split")
     text = f"{finding.text} under the base's own settings ({said})"
     return finding.model_copy(
         update={"code": f"{finding.code}-under-base", "text": text, "arm": None, "kind": None}

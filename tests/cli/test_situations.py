@@ -1211,3 +1211,34 @@ def test_a_new_suite_does_not_word_what_is_said_of_it(project: Project) -> None:
     done = project.gate("run", "--base", "main", "--suite", "second", "--markdown", "-")
     assert done.code == 0, done.err
     assert "Approved by all" not in done.out
+
+
+def test_a_smaller_pool_does_not_switch_the_bases_k_off(project: Project) -> None:
+    """k goes up and the pool down by one: the page that fell from rank 1 to 5 is still inside the new k."""
+    for position in range(4):
+        project.write(f"docs/decoy{position}.md", "# E101 WidgetJam\n\nE101 WidgetJam E101 WidgetJam.\n")
+    project.edit("gate.toml", "k = 2\npool = 8", "k = 6\npool = 7")
+    record(project, "--reason", "a larger k")
+    (project.root / "baselines" / "docs.accepted.toml").unlink(missing_ok=True)
+    code, suite = project.report("--base", "main")
+    assert (code, suite["verdict"]) == (1, "regression")
+    told = [f["text"] for f in suite["findings"] if f["code"].endswith("-under-base")]
+    assert any("k = 2, pool = 7" in text for text in told), told
+
+
+def test_a_larger_context_does_not_hide_questions_that_fell_back(project: Project) -> None:
+    project.git("checkout", "--quiet", "main")
+    project.write("gate.toml", project.read("gate.toml") + '\n[suite.docs.policy]\ndiagnosis = "fail"\n')
+    project.commit("questions decide")
+    project.git("checkout", "--quiet", "-B", "change")
+    for position in range(3):
+        text = "# What is the default of max_size\n\nWhat is the default of max_size? What default is max_size?\n"
+        project.write(f"docs/decoy{position}.md", text)
+    code, suite = project.report("--base", "main")
+    assert "diagnosis-worse" in codes(suite, "regression"), suite["findings"]
+    project.edit("gate.toml", "context = 3", "context = 8")
+    project.gate("baseline", "--reason", "a larger context")
+    (project.root / "baselines" / "docs.accepted.toml").unlink(missing_ok=True)
+    code, suite = project.report("--base", "main")
+    assert code == 1
+    assert "diagnosis-worse-under-base" in codes(suite, "regression")
