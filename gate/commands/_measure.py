@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gate import registry
+from gate.arms._gone import WithoutGone
 from gate.arms._remembered import Remembered
 from gate.commands import _output
 from gate.commands._generate import SPENDER, Generation
@@ -273,8 +274,10 @@ def measure(
     traces: dict[str, Mapping[str, Trace]] = {}
     old_cases = [as_case(name, kept) for name, kept in old.items()]
     workshop.case_ids = ids_by_query([*cases, *old_cases], questions or ())
+    gone = _gone(workshop.corpus, [*cases, *old_cases], questions or ())
     for name, settings in workshop.settings.items():
         arm = prepare(build(workshop, name), [*cases, *old_cases], questions or (), meaning.pool)
+        arm = WithoutGone(arm, gone) if gone else arm
         rows = evaluate(arm, cases, meaning, metrics, progress)
         old_rows = evaluate(arm, old_cases, meaning, metrics, progress)
         answers = generation.answers if generation is not None and generation.arm == name else None
@@ -313,6 +316,12 @@ def measure(
         spent[SPENDER] = generation.generator.spent
         workshop.warn(generation.generator.warnings)
     return Measured(now, on_base, unanswerable, without_tokens, unknown_pages, tied, spent, traces=traces)
+
+
+def _gone(corpus: Corpus, cases: Iterable[Case], questions: Iterable[QaCase]) -> frozenset[str]:
+    """The pages that a case labels or a question cites, and the corpus does not have."""
+    named = {page for case in cases for page in case.grades} | {p for one in questions for p in one.citations}
+    return frozenset(named - corpus.by_id.keys())
 
 
 def _over(names: Iterable[str], rows: Rows, old: Rows) -> Rows:

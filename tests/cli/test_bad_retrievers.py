@@ -147,3 +147,23 @@ def test_an_odd_ranking_is_measured_and_told(
     assert by_id["q-02"]["ranked"] == GOOD
     assert code == 0
     assert said in " ".join(out.split())
+
+
+def test_a_page_that_is_gone_is_not_found_by_an_index_that_still_has_it(project: Project, site: Site) -> None:
+    """The service was not indexed anew when the page was deleted: what it returns, nobody can open."""
+    site.answer = lambda request: (200, {}, {"hits": [["errors", 2.0], ["config", 1.0]]})
+    arm = ARMS["http"].format(url=site.url)
+    project.git("checkout", "--quiet", "main")
+    project.edit("gate.toml", '[suite.docs.arms.keyword]\ntype = "bm25"', f"[suite.docs.arms.mine]\n{arm}")
+    assert project.gate("baseline", "--reason", "another arm").code == 0
+    (project.root / "baselines" / "docs.accepted.toml").unlink(missing_ok=True)
+    project.commit("an index elsewhere")
+    project.git("checkout", "--quiet", "-B", "change")
+    code, _ = project.report("--base", "main")
+    assert code == 0
+    project.remove("docs/errors.md")
+    code, suite = project.report("--base", "main")
+    assert (code, suite["verdict"]) == (1, "regression")
+    row = next(row for row in suite["arms"]["mine"]["cases"] if row["id"] == "q-02")
+    assert (row["recall"], row["ranked"][0], row["missing"]) == (0.0, "errors (gone)", ["errors"])
+    assert "errors" not in json.dumps(suite["arms"]["mine"]["diagnosis"]["questions"])
