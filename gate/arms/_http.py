@@ -237,17 +237,32 @@ class Client:
             said = f"{where} answered {answer.status}: {self.told(content.decode('utf-8', 'replace'))}"
             return answer.status, said, pause if asked is None else asked
         try:
-            return 200, json.loads(content), 0.0
+            return 200, self._without(json.loads(content)), 0.0
         except (ValueError, RecursionError):
             said = self.told(content[:200].decode("utf-8", "replace"))
             return 422, f"{where} answered what is no JSON: {said!r}", pause
 
     def told(self, text: str) -> str:
         """What the service said, harmless and without what it was sent in secret."""
+        return quiet(" ".join(self._bare(text).split()), _SAID)
+
+    def _bare(self, text: str) -> str:
         for value in self._hidden:
             if len(value) >= 4:
                 text = text.replace(value, "***")
-        return quiet(" ".join(text.split()), _SAID)
+        return text
+
+    def _without(self, value: Any) -> Any:
+        """An answer without the secrets: a service that echoes a header as an id would put it into the report."""
+        if not self._hidden:
+            return value
+        if isinstance(value, str):
+            return self._bare(value)
+        if isinstance(value, list):
+            return [self._without(one) for one in value]
+        if isinstance(value, dict):
+            return {self._bare(name): self._without(one) for name, one in value.items()}
+        return value
 
     def close(self) -> None:
         """Close the connections. Who waits to ask again does not."""

@@ -228,6 +228,16 @@ def test_headers_come_from_the_environment_and_are_hidden(site: Site) -> None:
     arm.close()
 
 
+def test_a_service_that_echoes_the_secret_puts_it_nowhere(site: Site) -> None:
+    site.answer = lambda request: (
+        200, {}, {"hits": [{"id": request.headers["authorization"], "text": f"{request.headers['authorization']}!", "score": 1}]},
+    )  # fmt: skip
+    arm = made(site, Materials({"KEY": "very-secret"}), headers={"Authorization": "Bearer ${KEY}"})
+    with closing(arm):
+        (hit,) = arm.search("x", 5)
+    assert (hit.doc_id, hit.text) == ("Bearer ***", "Bearer ***!")
+
+
 def test_a_secret_with_a_slip_is_mended_or_refused_and_never_shown(site: Site) -> None:
     def reason(secret: str) -> str:
         arm = made(site, Materials({"KEY": secret}), headers={"Authorization": "Bearer ${KEY}"})
