@@ -50,12 +50,12 @@ $(VENV)/.runtime: requirements/run.txt $(VENV)/bin/python
 	@touch $@
 
 $(VENV)/.dev: requirements/dev.txt pyproject.toml $(VENV)/bin/python
-	$(PIP) install --require-hashes --no-deps -r requirements/dev.txt
+	$(PIP) install --require-hashes --no-deps --only-binary :all: -r requirements/dev.txt
 	$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@ $(VENV)/.runtime
 
 $(VENV)/.bench: requirements/bench.txt $(VENV)/.dev
-	$(PIP) install --require-hashes --no-deps -r requirements/bench.txt
+	$(PIP) install --require-hashes --no-deps --only-binary :all: -r requirements/bench.txt
 	@touch $@
 
 $(VENV)-integrations/.done: requirements/integrations.txt

@@ -205,6 +205,9 @@ def _diffs(project: Project, suite: Suite, case: Case) -> dict[str, list[str]]:
     import difflib
     from pathlib import PurePosixPath
 
+    from gate.commands._project import inside
+    from gate.store.text import read_text
+
     if project.base is None:
         return {}
     found = {}
@@ -212,13 +215,8 @@ def _diffs(project: Project, suite: Suite, case: Case) -> dict[str, list[str]]:
         page = suite.corpus.by_id.get(name)
         path = PurePosixPath(suite.settings.corpus, f"{name}.md").as_posix()
         before = project.base.read(path)
-        after = (
-            ""
-            if page is None
-            else (project.root / path).read_text("utf-8")
-            if (project.root / path).is_file()
-            else None
-        )
+        here = inside(project.root, path)
+        after = "" if page is None else read_text(here, path) if here.is_file() else None
         if before is None or after is None or before == after:
             continue
         lines = difflib.unified_diff(

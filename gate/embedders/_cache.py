@@ -115,7 +115,7 @@ class Cache:
             self._warn(f"{damaged} damaged vectors in {self._path} are computed again")
 
     def put(self, vectors: Mapping[str, NDArray[np.float32]]) -> None:
-        """Keep the vectors. When this returns without a warning they are on disk, all of them."""
+        """Keep the vectors, all or none. When this returns without a warning, killing the process loses none of them."""
         if not vectors or self._read_only:
             return
         today = int(time.time()) // _DAY

@@ -231,7 +231,7 @@ class GitHubClient:
             except Exception as fault:  # half a JSON, a proxy's page, a redirect elsewhere
                 raise GitHubError(
                     f"GitHub gave an answer that cannot be read ({type(fault).__name__})"
-                ) from None
+                ) from fault
             wait = _wait(said, attempt, writes=writes)
             if wait is None or attempt == TRIES or self._waited + wait > LONGEST_WAIT_SECONDS:
                 raise GitHubError(self._hidden(said.text), said.status) from None

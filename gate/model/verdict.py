@@ -55,8 +55,10 @@ _RANK = (
 
 
 def worst(verdicts: Iterable[Verdict]) -> Verdict:
-    """The verdict that decides among several: invalid, not measured, regression, partial, unjudged, pass."""
-    return min(verdicts, key=_RANK.index)
+    """The verdict that decides among several: invalid, not measured, regression, partial, unjudged, pass. Of none it is
+    invalid: what has no verdict is no pass.
+    """
+    return min(verdicts, key=_RANK.index, default=Verdict.INVALID)
 
 
 class Level(StrEnum):

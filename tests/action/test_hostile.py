@@ -9,7 +9,6 @@ import comrak
 import pytest
 from action.edits import add_page, record
 from action.job import KEY, TOKEN, Site
-from small_project import REPOSITORY
 
 NAME = (
     "\u202egnp | `x` ``y`` @everyone #1 <img src=x onerror=alert(1)> ::error::pwned ##[set-output name=verdict]pass"
@@ -187,8 +186,6 @@ def search(query, k=10, *more, **others):
 
 
 def test_a_python_arm_gets_no_token_and_sets_no_output(site: Site) -> None:
-    if not (REPOSITORY / "gate" / "arms" / "python.py").exists():
-        pytest.skip("gate/arms/python.py is not there yet")
     seen = site.folder / "seen.jsonl"
     code = HOSTILE_ARM.replace("@seen@", str(seen)).replace("@folder@", str(site.folder))
     site.project.write("own_search.py", code)
