@@ -32,7 +32,7 @@ TOKEN = "ghs_the_token_of_the_workflow"
 READ_ONLY = "ghs_a_token_that_may_only_read"
 KEY = "sk-the-key-of-the-measuring-step"
 EVENTS = (
-    "pull_request", "pull_request_target", "merge_group", "push", "schedule", "workflow_dispatch", "workflow_run",
+    "pull_request", "pull_request_target", "pull_request_review", "pull_request_review_comment", "issue_comment", "merge_group", "push", "schedule", "workflow_dispatch", "workflow_run",
 )  # fmt: skip
 LONGEST_SECONDS = 120
 

@@ -106,6 +106,13 @@ def test_every_step_output_that_action_yml_reads_is_set() -> None:
         assert f'outputs.set("{output}"' in CODE or f"{output}=" in script, (step, output)
 
 
+def test_every_output_that_the_code_sets_is_read() -> None:
+    known = set(re.findall(r'outputs\.set\(\s*"([\w-]+)"', CODE))
+    assert known
+    read_names = set(re.findall(r"steps\.[\w-]+\.outputs\.([\w-]+)", TEXT))
+    assert known - read_names == set()
+
+
 @pytest.mark.parametrize("what", FILE["inputs"])
 def test_every_input_is_documented_with_its_default(what: str) -> None:
     (row,) = rows_of(what, section("Inputs"))

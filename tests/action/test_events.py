@@ -115,6 +115,24 @@ def test_a_bad_input_is_refused_before_anything_is_measured(site: Site) -> None:
     assert ran.writes == []
 
 
+def test_a_review_is_judged_like_the_pull_request_it_is_about(site: Site) -> None:
+    """So that the run after an approval needs nobody to press a button; what the change brings decides nothing."""
+    break_e101(site.project)
+    record(site.project)
+    site.push()
+    number = site.open_pull()
+    event = site.pull_event(number)
+    where = {"ref": f"refs/pull/{number}/merge", "sha": event["pull_request"]["merge_commit_sha"]}
+    ran = site.run("pull_request_review", {**event, "action": "submitted"}, **where)
+    assert (ran.exit_code, ran.outputs["verdict"]) == (1, "regression")
+    assert "### ❌ regression" in site.comment(number)
+    for name in ("issue_comment", "pull_request_review_comment"):
+        ran = site.run(name, {**event, "action": "created"}, **where)
+        assert (ran.exit_code, ran.outputs["verdict"], ran.outputs["regressed"]) == (2, "invalid", "[]")
+        assert name in ran.summary
+        assert ran.writes == []
+
+
 # -- which commit is the base
 
 
