@@ -18,6 +18,9 @@ from local_github.server import LocalGitHub
 from local_github.state import Comment, Issue, Repository, Run
 from small_project import Outcome, Project
 
+from gate.commands._project import load_metrics
+from gate.store import baselines
+
 TOKEN = "ghs_the_token_that_writes"
 US = "github-actions[bot]"
 NAME = "acme/widget"
@@ -641,3 +644,97 @@ def test_a_folder_of_templates_that_is_not_there_is_a_warning(fork: Fork) -> Non
     done = fork.step(fork.finished(fork.measured()))
     assert "::warning::the templates of the default branch are not used: words: is no folder" in done.out
     assert "### ✅ pass" in fork.comment
+
+
+# -- a suite that the fork removes
+
+
+def second_suite(fork: Fork, *, baseline: bool, accepted: str = "") -> None:
+    """Main gets a second suite; the fork had it already when it branched off."""
+    text = fork.project.read("gate.toml")
+    fork.project.write("gate.toml", text + text.replace("suite.docs", "suite.second"))
+    if baseline:
+        assert fork.project.gate("baseline", "second").code == 0
+    if accepted:
+        fork.project.write(
+            "baselines/second.accepted.toml",
+            f'[[accepted]]\nwhat = "suite"\nname = "second"\nreason = "{accepted}"\n'
+            f'baseline_sha256 = "{digest(fork, "second")}"\n',
+        )
+    fork.push("a second suite")
+    fork.repository.git.run("fetch", "--quiet", str(fork.project.root), "+HEAD:refs/heads/main")
+    fork.project.git("branch", "--quiet", "--force", "main", "HEAD")
+    fork.project.write("gate.toml", text)
+
+
+def digest(fork: Fork, suite: str) -> str:
+    metrics = load_metrics()
+    return baselines.parse(fork.project.read(f"baselines/{suite}.json"), "x", suite, metrics).sha256()
+
+
+def told(report: str | dict[str, Any], suite: str) -> tuple[str, list[tuple[str, str, str]]]:
+    """The verdict of a suite in a report of `gate run`, and what it found."""
+    whole = json.loads(report) if isinstance(report, str) else report
+    (one,) = [found for found in whole["suites"] if found["suite"] == suite]
+    return one["verdict"], [(found["level"], found["code"], found["text"]) for found in one["findings"]]
+
+
+@pytest.mark.parametrize("left", ["as it was", "left out"])
+@pytest.mark.parametrize(
+    ("baseline", "accepted", "verdict", "said"),
+    [
+        (True, "", "invalid", "the suite 'second' of the base is absent here"),
+        (
+            True,
+            "moved to the handbook",
+            "pass",
+            "the suite 'second' is gone, accepted: moved to the handbook",
+        ),
+        (False, "", "pass", "the base had no baseline of it, so it guarded nothing"),
+    ],
+)
+def test_a_removed_suite_is_judged_as_on_a_branch(
+    fork: Fork, baseline: bool, accepted: str, verdict: str, said: str, left: str
+) -> None:
+    second_suite(fork, baseline=baseline, accepted=accepted)
+    fork.push("remove it")
+    report = fork.measured()
+    on_branch, ((_, code, text),) = told(report, "second")
+    assert (on_branch, code) == (verdict, "suite-absent")
+    assert said in text
+    if left == "left out":
+        whole = json.loads(report)
+        whole["suites"] = [suite for suite in whole["suites"] if suite["suite"] != "second"]
+        whole["verdict"] = "pass"
+        report = json.dumps(whole)
+    fork.step(fork.finished(report))
+    assert fork.outputs["verdict"] == verdict, fork.summary
+    (comment,) = [one.body for one in fork.comments if "suite=second " in one.body]
+    assert said.replace("'", "&#39;") in comment or said in comment
+
+
+@pytest.mark.parametrize(("reviewed", "verdict"), [(True, "pass"), (False, "invalid")])
+def test_a_removal_that_the_fork_accepts_counts_once_it_is_approved(
+    fork: Fork, reviewed: bool, verdict: str
+) -> None:
+    second_suite(fork, baseline=True)
+    fork.project.write(
+        "baselines/second.accepted.toml",
+        f'[[accepted]]\nwhat = "suite"\nname = "second"\nreason = "moved"\nbaseline_sha256 = "{digest(fork, "second")}"\n',
+    )
+    fork.push("remove it")
+    if reviewed:
+        fork.github.add_review(fork.repository, 1, user="ann")
+    report = fork.measured()
+    assert told(report, "second")[0] == "pass"
+    fork.step(fork.finished(report))
+    assert fork.outputs["verdict"] == verdict
+
+
+def test_a_run_that_calls_an_absent_suite_worse_is_heard(fork: Fork) -> None:
+    second_suite(fork, baseline=False)
+    fork.push("remove it")
+    report = json.loads(fork.measured())
+    report["suites"][1]["verdict"] = report["verdict"] = "regression"
+    fork.step(fork.finished(json.dumps(report)))
+    assert fork.outputs["verdict"] == "regression"

@@ -28,6 +28,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "gate.renames",
         "gate.situation",
         "gate.acceptance",
+        "gate.absence",
         "gate.edits",
         "gate.summary",
         "gate.policies",
