@@ -12,18 +12,18 @@ from dataclasses import dataclass, field, replace
 
 from gate.acceptance import APPROVAL_NEEDED, accepted_here, accepted_losses
 from gate.compare import Context, case_changes, compare_arm, page_changes, warned_metrics
-from gate.diagnosis import within
 from gate.edits import METRIC_NAMES, absent, differences, edited_baseline, edited_rules, not_reproduced
 from gate.harness import rescore
 from gate.model.comparison import ArmComparison, CaseChanges, PageChanges, Pair
 from gate.model.fingerprint import shown
-from gate.model.measurement import ArmMeasurement, Meaning, Measurement, Row
+from gate.model.measurement import ArmMeasurement, Measurement, Row
 from gate.model.metric import Metrics
 from gate.model.run import Run, Side
 from gate.model.settings import ArmSettings
 from gate.model.verdict import Finding, Level
 from gate.noise import claims, not_stable_here, unconfirmed
 from gate.renames import renames_told
+from gate.rescoring import under
 
 __all__ = ["APPROVAL_NEEDED", "Run", "Side", "Situation", "resolve", "unmeasured"]
 
@@ -75,7 +75,8 @@ def resolve(run: Run, metrics: Metrics) -> Situation:
     )
     arms = _compared(run.on_base, before, context)
     under_base = {}
-    if before is not trusted and run.now.settings.pool >= trusted.settings.pool:
+    at_base = under(run.on_base, trusted.settings, metrics) if before is not trusted else None
+    if at_base is not None:
         # The base's own settings hold as well: a higher k must not hide what is lost at the base's.
         again = _rescored_pairs(run.again, trusted, metrics)
         own = replace(
@@ -84,7 +85,7 @@ def resolve(run: Run, metrics: Metrics) -> Situation:
             again={pair: row.scores for pair, row in again.items()},
             flaky=unconfirmed(trusted, again, deciding),
         )
-        under_base = _compared(_rescored(run.on_base, trusted.settings, metrics), trusted, own)
+        under_base = _compared(at_base, trusted, own)
     findings += accepted_here(run, trusted, (arms, under_base))
     findings += not_stable_here(run, arms)
     findings += _nothing_compared(run, arms)
@@ -98,20 +99,6 @@ def _compared(now: Measurement, before: Measurement, context: Context) -> dict[s
         for name, arm in now.arms.items()
         if name in before.arms
     }
-
-
-def _rescored(measurement: Measurement, meaning: Meaning, metrics: Metrics) -> Measurement:
-    """The same rankings scored under other settings: rows, and the buckets of the QA questions."""
-    arms = {
-        name: arm.model_copy(
-            update={
-                "rows": rescore(arm.rows, measurement.cases, meaning, metrics),
-                "questions": within(arm.questions, meaning),
-            }
-        )
-        for name, arm in measurement.arms.items()
-    }
-    return measurement.model_copy(update={"settings": meaning, "arms": arms})
 
 
 def _rescored_pairs(rows: Mapping[Pair, Row], trusted: Measurement, metrics: Metrics) -> dict[Pair, Row]:
@@ -261,10 +248,8 @@ def _same_meaning(
                 todo=f"Undo the change, or refresh with 'gate baseline {run.suite}'.",
             )
         ]
-    possible = (
-        trusted.settings.split == run.now.settings.split and trusted.settings.pool >= run.now.settings.pool
-    )
-    if not possible:
+    before = under(trusted, run.now.settings, metrics)
+    if before is None:
         return None, [
             Finding(
                 level=Level.INVALID,
@@ -273,7 +258,6 @@ def _same_meaning(
                 todo="Change the split or raise the pool in a change of its own that an owner merges knowingly.",
             )
         ]
-    before = _rescored(trusted, run.now.settings, metrics)
     banner = Finding(
         level=Level.BANNER,
         code="settings-changed",

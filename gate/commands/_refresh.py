@@ -11,18 +11,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from gate.compare import Context, Excuse, case_changes, compare_arm, page_changes
-from gate.diagnosis import within
 from gate.errors import InputError, Problem, raise_all
-from gate.harness import rescore
 from gate.model.accepted import Entry, one_line
 from gate.model.cost import summed_by_arm
 from gate.model.fingerprint import shown
-from gate.model.measurement import Meaning, Measurement
+from gate.model.measurement import Measurement
 from gate.model.metric import Metrics
 from gate.model.report import BaselineRef, Report, Source, SuiteReport
 from gate.model.settings import SuiteSettings
 from gate.model.verdict import Finding, Level, Verdict
 from gate.noise import moved_questions, unstable_findings, with_unstable
+from gate.rescoring import under
 from gate.situation import Situation
 from gate.store import baselines, git
 from gate.summary import Extras, suite_report, whole_report
@@ -158,7 +157,7 @@ def _situation(change: Change, before: Measurement, metrics: Metrics) -> Situati
         if name in now.cases and now.cases[name].sha256 == label.sha256
     }
     pages = page_changes(now.pages, before.pages)
-    comparable = _under(before, now.settings, metrics)
+    comparable = under(before, now.settings, metrics)
     known = baselines.score_names(now) & (baselines.score_names(comparable) if comparable else set())
     names = tuple(name for name in change.settings.policy.metrics if name in known)
     arms = {}
@@ -178,24 +177,6 @@ def _situation(change: Change, before: Measurement, metrics: Metrics) -> Situati
     return Situation(
         (), arms, case_changes(now.cases, before.cases), pages, names or change.settings.policy.metrics
     )
-
-
-def _under(before: Measurement, meaning: Meaning, metrics: Metrics) -> Measurement | None:
-    """The committed rows under the settings of the new ones, None where stored rankings do not give that."""
-    if before.settings == meaning:
-        return before
-    if before.settings.split != meaning.split or before.settings.pool < meaning.pool:
-        return None
-    arms = {
-        name: arm.model_copy(
-            update={
-                "rows": rescore(arm.rows, before.cases, meaning, metrics),
-                "questions": within(arm.questions, meaning),
-            }
-        )
-        for name, arm in before.arms.items()
-    }
-    return before.model_copy(update={"settings": meaning, "arms": arms})
 
 
 def _lowers(change: Change) -> Iterator[Finding]:

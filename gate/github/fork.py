@@ -26,6 +26,7 @@ from gate.model.metric import Metrics
 from gate.model.report import BaselineRef, Report, SuiteReport
 from gate.model.verdict import Finding, Level, Verdict, decide, worst
 from gate.report.flaky import flaky_findings
+from gate.rescoring import covers
 from gate.situation import APPROVAL_NEEDED, Run, Side, Situation, resolve
 from gate.store import baselines
 from gate.summary import Extras, measurement_of, suite_report
@@ -152,7 +153,7 @@ def _run(theirs: Measurement, base: Side, metrics: Metrics) -> tuple[Run, list[F
     labels = trusted.cases if trusted is not None else theirs.cases
     meaning = base.settings.meaning
     same = theirs.settings == meaning
-    possible = theirs.settings.split == meaning.split and theirs.settings.pool >= meaning.pool
+    possible = covers(theirs.settings, meaning)
     arms: dict[str, ArmMeasurement] = {}
     lacking: dict[str, None] = {}
     for name in base.settings.arms:

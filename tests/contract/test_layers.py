@@ -26,6 +26,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "gate.judged",
         "gate.noise",
         "gate.renames",
+        "gate.rescoring",
         "gate.situation",
         "gate.acceptance",
         "gate.absence",
