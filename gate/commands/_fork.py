@@ -23,7 +23,7 @@ from gate.github.base import find_base
 from gate.github.client import GitHubError, PullState
 from gate.github.event import Pull
 from gate.github.inputs import Inputs, read_inputs
-from gate.github.propose import Proposer, path_inside
+from gate.github.tree import Tree, path_inside
 from gate.github.workflow import command, mask
 from gate.model.verdict import Exit, Verdict
 from gate.report.escape import terminal
@@ -71,7 +71,7 @@ def _run(environment: Mapping[str, str], outputs: Outputs, token: str) -> int:
     if event.commented_itself:
         print("comment: nothing, the run had a token of this repository and has commented itself")
         return 0
-    client = Proposer(token, event.repository, event.api_url)
+    client = Tree(token, event.repository, event.api_url)
     pull = find_pull(client, event)
     if pull is None:
         print("comment: nothing, no open pull request has this commit as its head any more")
@@ -120,7 +120,7 @@ def expected(event: Event, inputs: Inputs) -> int:
     return run.id
 
 
-def find_pull(client: Proposer, event: Event) -> PullState | None:
+def find_pull(client: Tree, event: Event) -> PullState | None:
     """The open pull request whose head this run measured; None where it is closed or has moved on."""
     run = event.finished
     assert run is not None
@@ -141,7 +141,7 @@ def find_pull(client: Proposer, event: Event) -> PullState | None:
     return found[0] if found else None
 
 
-def judged(client: Proposer, event: Event, inputs: Inputs, pull: PullState, run: int) -> Report:
+def judged(client: Tree, event: Event, inputs: Inputs, pull: PullState, run: int) -> Report:
     """The fork's rankings under the base's rules. Nothing of the artifact is believed but those."""
     from gate.commands._project import load_metrics
     from gate.summary import whole_report
@@ -171,7 +171,7 @@ def judged(client: Proposer, event: Event, inputs: Inputs, pull: PullState, run:
 class _History:
     """What the API knows of the history (gate.github.base.History)."""
 
-    def __init__(self, client: Proposer) -> None:
+    def __init__(self, client: Tree) -> None:
         self._client = client
 
     def parents(self, commit: str) -> list[str]:
@@ -184,7 +184,7 @@ class _History:
         return self._client.merge_base(other, one)
 
 
-def base_commit(client: Proposer, event: Event, pull: PullState, theirs: Report) -> str:
+def base_commit(client: Tree, event: Event, pull: PullState, theirs: Report) -> str:
     """The commit whose rules decide: found as for a pull request's own run (DESIGN section 6), through the API.
 
     The base branch may have gone on since the run. Where the run says that it was held against another commit that
@@ -218,7 +218,7 @@ def base_commit(client: Proposer, event: Event, pull: PullState, theirs: Report)
 
 
 def _base(
-    client: Proposer, commit: str, found: Found, inputs: Inputs, metrics: Metrics
+    client: Tree, commit: str, found: Found, inputs: Inputs, metrics: Metrics
 ) -> tuple[fork.Base, dict[str, fork.Policies]]:
     """The base's suites with their baselines and accepted losses, and their policies."""
     known = found.settings.suite
@@ -236,7 +236,7 @@ def _base(
     return fork.Base(sides, commit), policies
 
 
-def _side(client: Proposer, commit: str, found: Found, name: str, metrics: Metrics) -> Side:
+def _side(client: Tree, commit: str, found: Found, name: str, metrics: Metrics) -> Side:
     from gate.situation import Side
     from gate.store import accepted, baselines
     from gate.store.text import decode
@@ -295,7 +295,7 @@ def _summarise(environment: Mapping[str, str], report: Report, heading: str) -> 
 
 
 def _post_refusal(
-    client: Proposer, event: Event, inputs: Inputs, pull: PullState, heading: str, fault: InputError
+    client: Tree, event: Event, inputs: Inputs, pull: PullState, heading: str, fault: InputError
 ) -> None:
     """Nothing could be judged: every comment of ours says so. An old green one may not stand."""
     lines = problem_list(fault.problems)

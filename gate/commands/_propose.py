@@ -21,7 +21,6 @@ from gate.github.client import GitHubError
 from gate.github.inputs import Inputs, read_inputs
 from gate.github.propose import (
     BODY_BUDGET,
-    LARGEST_FILE,
     WORKFLOW_LOGIN,
     Opened,
     Proposer,
@@ -30,8 +29,8 @@ from gate.github.propose import (
     branch_name,
     commit_message,
     compare_link,
-    path_inside,
 )
+from gate.github.tree import LARGEST_FILE, path_inside
 from gate.github.workflow import command, mask
 from gate.model.verdict import Exit, Verdict
 from gate.report.escape import code, plain, terminal

@@ -13,7 +13,7 @@ from gate.errors import InputError
 from gate.github import fork
 from gate.github.client import GitHubError, PullState
 from gate.github.post import approved
-from gate.github.propose import Proposer, path_inside
+from gate.github.tree import Tree, path_inside
 from gate.github.workflow import command
 from gate.report.escape import terminal
 from gate.store.text import decode
@@ -27,7 +27,7 @@ LARGEST_ACCEPTED = 1_000_000
 
 
 def approved_losses(
-    client: Proposer, pull: PullState, found: Found, base: fork.Base
+    client: Tree, pull: PullState, found: Found, base: fork.Base
 ) -> dict[str, tuple[Entry, ...]]:
     """The accepted losses that the pull request brings, once somebody with write access has approved this very commit.
 
@@ -54,7 +54,7 @@ def approved_losses(
     return brought
 
 
-def template_folders(client: Proposer, inputs: Inputs, into: Path) -> Path | None:
+def template_folders(client: Tree, inputs: Inputs, into: Path) -> Path | None:
     """The template overrides of the default branch, below `into` by suite; None where they cannot be read.
 
     They are the repository's own words, so a fault in them is told and costs no comment.
@@ -71,7 +71,7 @@ def template_folders(client: Proposer, inputs: Inputs, into: Path) -> Path | Non
     return into
 
 
-def _lay_out(client: Proposer, commit: str, found: Found, into: Path) -> None:
+def _lay_out(client: Tree, commit: str, found: Found, into: Path) -> None:
     for name, suite in found.settings.suite.items():
         if suite.templates is None:
             continue
