@@ -25,7 +25,7 @@ from gate.github.event import Pull
 from gate.github.inputs import Inputs, read_inputs
 from gate.github.tree import Tree, path_inside
 from gate.github.workflow import command, mask
-from gate.model.verdict import Exit, Verdict
+from gate.model.verdict import Exit, Verdict, of_fault
 from gate.report.escape import terminal
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def run_fork(environment: Mapping[str, str]) -> int:
     """Find the pull request, judge the artifact, post. The fork's own check has its verdict: this job ends with 0.
 
     What cannot be posted about (another workflow's run, two pull requests) or believed (a hostile artifact) is refused
-    with 2; a GitHub that does not answer is a 3.
+    with 2; a GitHub that does not answer is a 3. Other faults end as they say themselves.
     """
     token = environment.get("GATE_TOKEN", "")
     sys.stdout.write(mask(token))
@@ -55,8 +55,8 @@ def run_fork(environment: Mapping[str, str]) -> int:
     except GateError as fault:
         for problem in fault.problems[:10]:
             print(command("error", terminal(str(problem)[:1000])), end="")
-        outputs.set("verdict", Verdict.INVALID.value)
-        code = int(Exit.INVALID)
+        outputs.set("verdict", of_fault(fault.exit_code).value)
+        code = fault.exit_code
     except GitHubError as fault:
         print(command("error", f"the run's report could not be read ({fault})"), end="")
         outputs.set("verdict", Verdict.NOT_MEASURED.value)
@@ -79,7 +79,7 @@ def _run(environment: Mapping[str, str], outputs: Outputs, token: str) -> int:
     heading = f"**{NOT_VERIFIED}**"
     try:
         report = judged(client, event, inputs, pull, run)
-    except InputError as fault:
+    except GateError as fault:
         _post_refusal(client, event, inputs, pull, heading, fault)
         raise
     outputs.set("verdict", report.verdict.value)
@@ -175,7 +175,13 @@ class _History:
         self._client = client
 
     def parents(self, commit: str) -> list[str]:
-        return self._client.parents(commit) if commit else []
+        """Empty where GitHub has no such commit: a pull request may name the merge of an earlier head."""
+        try:
+            return self._client.parents(commit) if commit else []
+        except GitHubError as fault:
+            if fault.status in (404, 422):
+                return []
+            raise
 
     def parents_by_api(self, commit: str) -> list[str]:  # noqa: ARG002 - there is no checkout to differ from
         return []
@@ -295,14 +301,14 @@ def _summarise(environment: Mapping[str, str], report: Report, heading: str) -> 
 
 
 def _post_refusal(
-    client: Tree, event: Event, inputs: Inputs, pull: PullState, heading: str, fault: InputError
+    client: Tree, event: Event, inputs: Inputs, pull: PullState, heading: str, fault: GateError
 ) -> None:
     """Nothing could be judged: every comment of ours says so. An old green one may not stand."""
     lines = problem_list(fault.problems)
-    verdict = Verdict.INVALID
+    verdict = of_fault(fault.exit_code)
     body = (
         f"{heading}\n\n<!-- retrieval-gate verdict={verdict.value} -->\n"
-        f"### ⛔ {verdict.value}: nothing could be judged\n\n{lines}\n"
+        f"### ⛔ {verdict.value.replace('_', ' ')}: nothing could be judged\n\n{lines}\n"
     )
     try:
         posted = post_everywhere(client, pull.number, inputs, event, verdict, body)

@@ -19,6 +19,7 @@ from local_github.state import Comment, Issue, Repository, Run
 from small_project import Outcome, Project
 
 from gate.commands._project import load_metrics
+from gate.errors import NotMeasuredError, Problem
 from gate.store import baselines
 
 TOKEN = "ghs_the_token_that_writes"
@@ -497,6 +498,38 @@ def test_a_github_that_says_no_is_not_measured(fork: Fork, method: str, path: st
     assert (done.code, fork.outputs) == (3, {"verdict": "not_measured", "exit-code": "3"})
     assert "::error::the run's report could not be read" in done.out
     assert fork.comments == []
+
+
+@pytest.mark.parametrize(
+    "fault", [refused(404, "Not Found"), refused(422, "No commit found for SHA: 0123")], ids=["404", "422"]
+)
+def test_a_merge_commit_that_github_has_forgotten_leads_to_the_merge_base(fork: Fork, fault: Fault) -> None:
+    run = fork.finished(fork.measured())
+    fork.github.fail_next("GET", "/repos/acme/widget/commits/*", fault, times=99)
+    done = fork.step(run)
+    assert (done.code, fork.outputs["verdict"]) == (0, "pass"), done.out
+    assert [one for one in fork.github.log if "/compare/" in one.path]
+
+
+def test_other_faults_about_the_merge_commit_are_githubs(fork: Fork) -> None:
+    run = fork.finished(fork.measured())
+    fork.github.fail_next("GET", "/repos/acme/widget/commits/*", refused(403, "Not for you"), times=99)
+    assert fork.step(run).code == 3
+    assert fork.outputs["verdict"] == "not_measured"
+
+
+def test_a_fault_says_itself_how_it_ends(fork: Fork, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing that is judged here fails like this today; what a metric of tomorrow may raise must not read as invalid."""
+
+    def failing(*_: object) -> None:
+        raise NotMeasuredError(Problem("metric 'judge'", "did not answer"))
+
+    run = fork.finished(fork.measured())
+    monkeypatch.setattr("gate.github.fork.judge", failing)
+    done = fork.step(run)
+    assert (done.code, fork.outputs) == (3, {"verdict": "not_measured", "exit-code": "3"})
+    assert "### ⛔ not measured: nothing could be judged" in fork.comment
+    assert "verdict=not_measured" in fork.comment
 
 
 @pytest.mark.parametrize(
