@@ -614,8 +614,19 @@ def test_a_base_that_takes_no_accepted_losses_from_a_change(fork: Fork) -> None:
     assert "takes no accepted losses from a change" in fork.comment
 
 
-@pytest.mark.parametrize("text", ["[[accepted]]\nname = 7\n", "\x00", "x" * 1_000_001])
-def test_approved_losses_that_cannot_be_read_excuse_nothing(fork: Fork, text: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[[accepted]]\nname = 7\n", "entry 1: 'reason' is missing"),
+        ("\x00", "baselines/docs.accepted.toml"),
+        (
+            "x" * 1_000_001,
+            "baselines/docs.accepted.toml: has 1,000,001 bytes, more than the 1,000,000 that are read.",
+        ),
+    ],
+    ids=["no entry", "no text", "too large"],
+)
+def test_approved_losses_that_cannot_be_read_excuse_nothing(fork: Fork, text: str, said: str) -> None:
     lose_a_case(fork)
     report = fork.measured()
     fork.project.write("baselines/docs.accepted.toml", text)
@@ -623,7 +634,34 @@ def test_approved_losses_that_cannot_be_read_excuse_nothing(fork: Fork, text: st
     fork.github.add_review(fork.repository, 1, user="ann")
     done = fork.step(fork.finished(report))
     assert (done.code, fork.outputs["verdict"]) == (0, "regression")
-    assert ("the change's accepted losses cannot be read" in done.out) == (len(text) < 1000)
+    (warning,) = [line for line in done.out.splitlines() if line.startswith("::warning::")]
+    assert warning.startswith(
+        "::warning::docs: what the change accepts is not read, so it excuses no loss here: "
+    )
+    assert said in warning
+
+
+def test_losses_of_one_suite_that_cannot_be_read_leave_the_others_theirs(fork: Fork) -> None:
+    second_suite(fork, baseline=True)
+    fork.project.write("gate.toml", fork.project.git("show", "main:gate.toml"))
+    accept_it(fork)
+    assert fork.project.gate("baseline", "second", "--reason", "E101 was retired").code == 0
+    fork.project.write("baselines/second.json", fork.project.git("show", "main:baselines/second.json"))
+    report = json.loads(fork.measured())
+    for suite in (report, *report["suites"]):
+        suite["verdict"] = "pass"  # what a run says once it has seen the review
+    fork.project.write("baselines/docs.accepted.toml", "[[accepted]]\nname = 7\n")
+    fork.push()
+    fork.github.add_review(fork.repository, 1, user="ann")
+    fork.step(fork.finished(json.dumps(report)))
+    bodies = {
+        suite: one.body
+        for one in fork.comments
+        for suite in ("docs", "second")
+        if f"suite={suite} " in one.body
+    }
+    found = {suite: body.partition(" verdict=")[2].split(" ")[0] for suite, body in bodies.items()}
+    assert found == {"docs": "regression", "second": "pass"}
 
 
 def test_reviews_that_cannot_be_read_approve_nothing(fork: Fork) -> None:
