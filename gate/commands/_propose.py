@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
 TITLE = "Refresh the baseline of"
 REASON_SHOWN = 600
+NO_REASON = "no reason given"
 NAMED = 20
 VERSIONS = 20
 """How far back the drift of a baseline is looked at; a version takes up to three requests."""
@@ -278,7 +279,9 @@ class _Proposal:
             self._say(suite, f"nothing changed, {target.base} has this baseline already")
             return
         text = self._text(candidate, metrics, viewer)
-        paragraphs = f"Why: {self._why}\n\nMeasured twice by {self._event.run_url}"
+        # git shows a message as it is: what does nothing in the pull request's Markdown would be in the way here.
+        why = terminal(self._reason, REASON_SHOWN) if self._reason else NO_REASON
+        paragraphs = f"Why: {why}\n\nMeasured twice by {self._event.run_url}"
         pushed = self._client.push(target, candidate.files, commit_message(text.title, paragraphs, suite))
         opened = self._client.propose(target, text, viewer)
         if not opened.url:
@@ -313,7 +316,7 @@ class _Proposal:
 
     @property
     def _why(self) -> str:
-        return plain(self._reason, REASON_SHOWN) if self._reason else "no reason given"
+        return plain(self._reason, REASON_SHOWN) if self._reason else NO_REASON
 
     def _text(self, candidate: Candidate, metrics: Metrics, viewer: str) -> Text:
         from gate.report import render

@@ -557,6 +557,18 @@ def test_a_forks_branch_is_not_ours_to_write(refresh: Refresh) -> None:
 # -- hostile texts and tampered artifacts
 
 
+def test_the_commit_says_the_reason_as_it_was_given(refresh: Refresh) -> None:
+    gain(refresh.project)
+    refresh.push()
+    refresh.both(reason="dropped *old* pages [see #12] <of v1> & more")
+    message = refresh.repository.git.commit(refresh.repository.git.branch(BRANCH) or "").message
+    assert "\n\nWhy: dropped *old* pages [see #12] <of v1> & more\n\n" in message
+    (pull,) = refresh.pulls
+    assert "**Why:** dropped &#42;old&#42; pages &#91;see #\u200b12&#93; &lt;of v1&gt; &amp; more" in (
+        pull.body or ""
+    )
+
+
 def test_a_hostile_reason_does_nothing(refresh: Refresh) -> None:
     lose(refresh.project)
     refresh.push()
@@ -566,7 +578,7 @@ def test_a_hostile_reason_does_nothing(refresh: Refresh) -> None:
     assert entry["reason"] == EVIL, "in the file it is a string"
     (pull,) = refresh.pulls
     message = refresh.repository.git.commit(refresh.repository.git.branch(BRANCH) or "").message
-    for text in (pull.title, pull.body or "", message):
+    for text in (pull.title, pull.body or ""):
         assert "@everyone" not in text
         assert "fixes #1" not in text
         assert "[skip ci]" not in text
@@ -574,6 +586,7 @@ def test_a_hostile_reason_does_nothing(refresh: Refresh) -> None:
         assert "`id`" not in text
     assert "**Why:** " in (pull.body or "")
     assert message.splitlines()[-1] == "Retrieval-Gate-Refresh: docs"
+    assert "[skip ci]" not in message, "the checks on the proposal run"
     assert BRANCH in refresh.branches()
     assert not [line for line in done.out.splitlines() if line.startswith("::") and "add-mask" not in line]
 

@@ -94,6 +94,13 @@ def test_a_commit_is_ours_by_its_last_line(message: str, ours: bool) -> None:
     assert is_ours(message, "docs") is ours
 
 
+@pytest.mark.parametrize("said", ["[skip ci]", "[CI skip]", "[no ci]", "[skip actions]", "[actions skip]"])
+def test_a_message_switches_no_check_off(said: str) -> None:
+    message = commit_message("Refresh", f"Why: {said} [a list] of what came", "docs")
+    assert message == commit_message("Refresh", f"Why: ({said[1:-1]}) [a list] of what came", "docs")
+    assert "[a list]" in message
+
+
 def test_the_link_to_open_one_by_hand_holds_no_markup(widget: Repository) -> None:
     odd = target(widget).model_copy(update={"base": 'a"b) c', "name": "x%2Ey"})
     link = compare_link("https://github.com", "acme/widget", odd)
