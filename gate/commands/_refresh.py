@@ -1,7 +1,7 @@
 """Refreshing a baseline in the Action, first job: measure twice, and leave what the second job proposes.
 
-This job runs the user's code and has no token that writes. What it leaves in the folder is data to the other job:
-`<suite>.baseline.json` for each suite, and `refresh.json`, which only tells people what happened.
+This job runs the user's code and has no token that writes. What it leaves in the folder (`_handover.py`) is data to the
+other job.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from gate.commands._handover import leave
 from gate.compare import Context, Excuse, case_changes, compare_arm, page_changes
 from gate.errors import InputError, Problem, raise_all
 from gate.model.accepted import Entry, one_line
@@ -28,14 +29,6 @@ from gate.summary import Extras, suite_report, whole_report
 
 if TYPE_CHECKING:
     from gate.github.inputs import Inputs
-
-REFRESH = "refresh.json"
-REFRESH_SCHEMA = "retrieval-gate/refresh/1"
-
-
-def file_of(suite: str) -> str:
-    """The name under which one job leaves a suite's new baseline for the other."""
-    return f"{suite}.baseline.json"
 
 
 def reason_of(inputs: Inputs) -> str | None:
@@ -56,13 +49,13 @@ def measure_refresh(inputs: Inputs, folder: Path) -> Report:
     from gate.commands._recording import reference_of
     from gate.commands._step_measure import measuring_arguments
     from gate.commands.baseline import measure_whole
-    from gate.store import canonical
 
     reason = reason_of(inputs)
     first = measure_whole(measuring_arguments(inputs, None))
     with past_caches("1"):
         # Loaded and built anew, arms and all; what the first time left in a cache does not count.
         again = measure_whole(measuring_arguments(inputs, None))
+    here = git.head(again.project.root)
     problems, reports, told = [], [], []
     fresh: dict[str, Measurement] = {}
     for name, suite in again.suites.items():
@@ -79,7 +72,7 @@ def measure_refresh(inputs: Inputs, folder: Path) -> Report:
             case.id: Source(file=case.source, line=case.line) for case in suite.cases.cases if case.line
         }
         findings = [*moved_questions(first.measured[name].now, again.measured[name].now)]
-        if (here := git.head(again.project.root)) is not None:
+        if here is not None:
             findings += drifted(here, name, suite.settings, again.project.metrics, now)
         change = Change(now, before, path, entries, suite.settings)
         reports.append(change_report(change, again.project.metrics, sources, findings))
@@ -87,10 +80,7 @@ def measure_refresh(inputs: Inputs, folder: Path) -> Report:
         unstable = {arm: list(one.unstable) for arm, one in now.arms.items() if one.unstable}
         told.append({"suite": name, "baseline": path, "reason": reason, "unstable": unstable})
     raise_all(problems)
-    for name, now in fresh.items():
-        baselines.write(folder / file_of(name), now, file_of(name))
-    text = canonical.dumps({"schema": REFRESH_SCHEMA, "suites": told}, sort=False)
-    canonical.write_text(folder / REFRESH, text, REFRESH)
+    leave(folder, fresh, told, here.commit if here is not None else None)
     told_by, told_again = first.report.environment.spent, again.report.environment.spent
     spent = {
         name: summed_by_arm([told_by.get(name, {}), told_again.get(name, {})])
