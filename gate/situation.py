@@ -12,12 +12,11 @@ from dataclasses import dataclass, field, replace
 
 from gate.acceptance import APPROVAL_NEEDED, accepted_here, accepted_losses
 from gate.compare import Context, case_changes, compare_arm, page_changes, warned_metrics
-from gate.diagnosis import within
 from gate.edits import METRIC_NAMES, absent, differences, edited_baseline, edited_rules, not_reproduced
 from gate.harness import rescore
 from gate.model.comparison import ArmComparison, CaseChanges, PageChanges, Pair
 from gate.model.fingerprint import shown
-from gate.model.measurement import ArmMeasurement, Meaning, Measurement, Row
+from gate.model.measurement import ArmMeasurement, Measurement, Row
 from gate.model.metric import Metrics
 from gate.model.run import Run, Side
 from gate.model.settings import ArmSettings
@@ -25,6 +24,7 @@ from gate.model.verdict import Finding, Level
 from gate.model.wording import listed
 from gate.noise import claims, not_stable_here, unconfirmed
 from gate.renames import renames_told
+from gate.rescoring import under, within_both
 
 __all__ = ["APPROVAL_NEEDED", "Run", "Side", "Situation", "resolve", "unmeasured"]
 
@@ -76,10 +76,10 @@ def resolve(run: Run, metrics: Metrics) -> Situation:
     )
     arms = _compared(run.on_base, before, context)
     under_base = {}
-    if before is not trusted:
+    meaning = within_both(trusted.settings, run.now.settings)
+    kept, at_base = under(trusted, meaning, metrics), under(run.on_base, meaning, metrics)
+    if before is not trusted and kept is not None and at_base is not None:
         # The base's own settings hold as well: a higher k must not hide what is lost at the base's.
-        meaning = within_both(trusted.settings, run.now.settings)
-        kept = _rescored(trusted, meaning, metrics)
         again = _rescored_pairs(run.again, kept, metrics)
         own = replace(
             context,
@@ -87,18 +87,12 @@ def resolve(run: Run, metrics: Metrics) -> Situation:
             again={pair: row.scores for pair, row in again.items()},
             flaky=unconfirmed(kept, again, deciding),
         )
-        under_base = _compared(_rescored(run.on_base, meaning, metrics), kept, own)
+        under_base = _compared(at_base, kept, own)
     findings += accepted_here(run, trusted, (arms, under_base))
     findings += not_stable_here(run, arms)
     findings += _nothing_compared(run, arms)
     findings += _warnings(run, arms, context.metrics)
     return Situation(tuple(findings), arms, changes, pages, tuple(context.metrics), under_base)
-
-
-def within_both(base: Meaning, here: Meaning) -> Meaning:
-    """The base's settings, as far down as the smaller of both pools reaches: a smaller pool must not switch them off."""
-    pool = min(base.pool, here.pool)
-    return base.model_copy(update={"pool": pool, "k": min(base.k, pool), "context": min(base.context, pool)})
 
 
 def _compared(now: Measurement, before: Measurement, context: Context) -> dict[str, ArmComparison]:
@@ -107,29 +101,6 @@ def _compared(now: Measurement, before: Measurement, context: Context) -> dict[s
         for name, arm in now.arms.items()
         if name in before.arms
     }
-
-
-def under(before: Measurement, meaning: Meaning, metrics: Metrics) -> Measurement | None:
-    """`before` scored under other settings; None where its stored rankings do not give that."""
-    if before.settings == meaning:
-        return before
-    if before.settings.split != meaning.split or before.settings.pool < meaning.pool:
-        return None
-    return _rescored(before, meaning, metrics)
-
-
-def _rescored(measurement: Measurement, meaning: Meaning, metrics: Metrics) -> Measurement:
-    """The same rankings scored under other settings: rows, and the buckets of the QA questions."""
-    arms = {
-        name: arm.model_copy(
-            update={
-                "rows": rescore(arm.rows, measurement.cases, meaning, metrics),
-                "questions": within(arm.questions, meaning),
-            }
-        )
-        for name, arm in measurement.arms.items()
-    }
-    return measurement.model_copy(update={"settings": meaning, "arms": arms})
 
 
 def _rescored_pairs(rows: Mapping[Pair, Row], trusted: Measurement, metrics: Metrics) -> dict[Pair, Row]:

@@ -23,9 +23,9 @@ from gate.github.base import find_base
 from gate.github.client import GitHubError, PullState
 from gate.github.event import Pull
 from gate.github.inputs import Inputs, read_inputs
-from gate.github.propose import Proposer, path_inside
+from gate.github.tree import Tree, path_inside
 from gate.github.workflow import command, mask
-from gate.model.verdict import Exit, Verdict
+from gate.model.verdict import Exit, Verdict, of_fault
 from gate.report.escape import terminal
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def run_fork(environment: Mapping[str, str]) -> int:
     """Find the pull request, judge the artifact, post. The fork's own check has its verdict: this job ends with 0.
 
     What cannot be posted about (another workflow's run, two pull requests) or believed (a hostile artifact) is refused
-    with 2; a GitHub that does not answer is a 3.
+    with 2; a GitHub that does not answer is a 3. Other faults end as they say themselves.
     """
     token = environment.get("GATE_TOKEN", "")
     sys.stdout.write(mask(token))
@@ -55,8 +55,8 @@ def run_fork(environment: Mapping[str, str]) -> int:
     except GateError as fault:
         for problem in fault.problems[:10]:
             print(command("error", terminal(str(problem)[:1000])), end="")
-        outputs.set("verdict", Verdict.INVALID.value)
-        code = int(Exit.INVALID)
+        outputs.set("verdict", of_fault(fault.exit_code).value)
+        code = fault.exit_code
     except GitHubError as fault:
         print(command("error", f"the run's report could not be read ({fault})"), end="")
         outputs.set("verdict", Verdict.NOT_MEASURED.value)
@@ -71,7 +71,7 @@ def _run(environment: Mapping[str, str], outputs: Outputs, token: str) -> int:
     if event.commented_itself:
         print("comment: nothing, the run had a token of this repository and has commented itself")
         return 0
-    client = Proposer(token, event.repository, event.api_url)
+    client = Tree(token, event.repository, event.api_url)
     pull = find_pull(client, event)
     if pull is None:
         print("comment: nothing, no open pull request has this commit as its head any more")
@@ -79,7 +79,7 @@ def _run(environment: Mapping[str, str], outputs: Outputs, token: str) -> int:
     heading = f"**{NOT_VERIFIED}**"
     try:
         report = judged(client, event, inputs, pull, run)
-    except InputError as fault:
+    except GateError as fault:
         _post_refusal(client, event, inputs, pull, heading, fault)
         raise
     outputs.set("verdict", report.verdict.value)
@@ -120,7 +120,7 @@ def expected(event: Event, inputs: Inputs) -> int:
     return run.id
 
 
-def find_pull(client: Proposer, event: Event) -> PullState | None:
+def find_pull(client: Tree, event: Event) -> PullState | None:
     """The open pull request whose head this run measured; None where it is closed or has moved on."""
     run = event.finished
     assert run is not None
@@ -141,7 +141,7 @@ def find_pull(client: Proposer, event: Event) -> PullState | None:
     return found[0] if found else None
 
 
-def judged(client: Proposer, event: Event, inputs: Inputs, pull: PullState, run: int) -> Report:
+def judged(client: Tree, event: Event, inputs: Inputs, pull: PullState, run: int) -> Report:
     """The fork's rankings under the base's rules. Nothing of the artifact is believed but those."""
     from gate.commands._project import load_metrics
     from gate.summary import whole_report
@@ -171,20 +171,23 @@ def judged(client: Proposer, event: Event, inputs: Inputs, pull: PullState, run:
 class _History:
     """What the API knows of the history (gate.github.base.History)."""
 
-    def __init__(self, client: Proposer) -> None:
+    def __init__(self, client: Tree) -> None:
         self._client = client
 
     def parents(self, commit: str) -> list[str]:
-        return self._client.parents(commit) if commit else []
-
-    def parents_by_api(self, commit: str) -> list[str]:  # noqa: ARG002 - there is no checkout to differ from
-        return []
+        """Empty where GitHub has no such commit: a pull request may name the merge of an earlier head."""
+        try:
+            return self._client.parents(commit) if commit else []
+        except GitHubError as fault:
+            if fault.status in (404, 422):
+                return []
+            raise
 
     def merge_base(self, one: str, other: str) -> str | None:
         return self._client.merge_base(other, one)
 
 
-def base_commit(client: Proposer, event: Event, pull: PullState, theirs: Report) -> str:
+def base_commit(client: Tree, event: Event, pull: PullState, theirs: Report) -> str:
     """The commit whose rules decide: found as for a pull request's own run (DESIGN section 6), through the API.
 
     The base branch may have gone on since the run. Where the run says that it was held against another commit that
@@ -218,7 +221,7 @@ def base_commit(client: Proposer, event: Event, pull: PullState, theirs: Report)
 
 
 def _base(
-    client: Proposer, commit: str, found: Found, inputs: Inputs, metrics: Metrics
+    client: Tree, commit: str, found: Found, inputs: Inputs, metrics: Metrics
 ) -> tuple[fork.Base, dict[str, fork.Policies]]:
     """The base's suites with their baselines and accepted losses, and their policies."""
     known = found.settings.suite
@@ -236,7 +239,7 @@ def _base(
     return fork.Base(sides, commit), policies
 
 
-def _side(client: Proposer, commit: str, found: Found, name: str, metrics: Metrics) -> Side:
+def _side(client: Tree, commit: str, found: Found, name: str, metrics: Metrics) -> Side:
     from gate.situation import Side
     from gate.store import accepted, baselines
     from gate.store.text import decode
@@ -295,14 +298,14 @@ def _summarise(environment: Mapping[str, str], report: Report, heading: str) -> 
 
 
 def _post_refusal(
-    client: Proposer, event: Event, inputs: Inputs, pull: PullState, heading: str, fault: InputError
+    client: Tree, event: Event, inputs: Inputs, pull: PullState, heading: str, fault: GateError
 ) -> None:
     """Nothing could be judged: every comment of ours says so. An old green one may not stand."""
     lines = problem_list(fault.problems)
-    verdict = Verdict.INVALID
+    verdict = of_fault(fault.exit_code)
     body = (
         f"{heading}\n\n<!-- retrieval-gate verdict={verdict.value} -->\n"
-        f"### ⛔ {verdict.value}: nothing could be judged\n\n{lines}\n"
+        f"### ⛔ {verdict.value.replace('_', ' ')}: nothing could be judged\n\n{lines}\n"
     )
     try:
         posted = post_everywhere(client, pull.number, inputs, event, verdict, body)

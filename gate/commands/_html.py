@@ -43,7 +43,7 @@ def write_page(target: str, outcome: Outcome, before: dict[str, Measurement] | N
 
 def _as_compared(before: Measurement | None, suite: Suite, outcome: Outcome) -> Measurement | None:
     """`before` under the settings of this run, as the comparison beside it: a k of its own would make other numbers."""
-    from gate.situation import under
+    from gate.rescoring import under
 
     if before is None:
         return None

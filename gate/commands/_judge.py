@@ -32,7 +32,8 @@ from gate.model.wording import listed, plural
 from gate.noise import doubted
 from gate.renames import follow_renames, relabelled
 from gate.report.flaky import flaky_findings
-from gate.situation import Run, Side, Situation, resolve, unmeasured, within_both
+from gate.rescoring import within_both
+from gate.situation import Run, Side, Situation, resolve, unmeasured
 from gate.summary import NO_SITUATION, Extras, suite_report
 
 _ORDER = list(Level)

@@ -17,13 +17,14 @@ from gate.model.accepted import Entry
 from gate.model.comparison import DUST, Pair
 from gate.model.fingerprint import nfc
 from gate.model.frozen import EMPTY
-from gate.model.measurement import ArmMeasurement, Meaning, Measurement, Row
+from gate.model.measurement import ArmMeasurement, Measurement, Row
 from gate.model.metric import Metrics
 from gate.model.settings import SuiteSettings
 from gate.model.wording import listed
 from gate.renames import followed, relabelled
 from gate.report.numbers import arrow, pair
 from gate.report.titles import of_row
+from gate.rescoring import under
 
 _SHOWN = 8
 
@@ -99,7 +100,7 @@ def lowered(now: Measurement, reference: Reference, metrics: Metrics) -> Lowered
     found: dict[Pair, dict[str, Step]] = {}
     # The base's own settings are applied as well where stored rankings give that; see gate.situation.
     for meaning in dict.fromkeys((now.settings, before.settings)):
-        was, over = _under(before, meaning, metrics), _under(over_base, meaning, metrics)
+        was, over = under(before, meaning, metrics), under(over_base, meaning, metrics)
         if was is None or over is None:
             continue
         for arm in was.arms.keys() & over.arms.keys():
@@ -154,20 +155,6 @@ def _over_base(
         arms[arm_name] = arm.model_copy(update={"rows": rescore(rows, before.cases, now.settings, metrics)})
     unknown = tuple(name for name, other in asked.items() if other is None)
     return now.model_copy(update={"cases": before.cases, "arms": arms}), unknown
-
-
-def _under(measurement: Measurement, meaning: Meaning, metrics: Metrics) -> Measurement | None:
-    """The measurement scored under other settings, None where its stored rankings do not give that."""
-    mine = measurement.settings
-    if mine == meaning:
-        return measurement
-    if mine.split != meaning.split or mine.pool < meaning.pool:
-        return None
-    arms = {
-        name: arm.model_copy(update={"rows": rescore(arm.rows, measurement.cases, meaning, metrics)})
-        for name, arm in measurement.arms.items()
-    }
-    return measurement.model_copy(update={"settings": meaning, "arms": arms})
 
 
 def _absent(now: Measurement, reference: Reference) -> Iterator[Absent]:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gate.commands._absent import absent_suite
 from gate.commands._again import Again, measure_suite
 from gate.commands._flags import wanted_suites
 from gate.commands._judge import judge
@@ -17,6 +16,7 @@ from gate.commands._measure import Measured, Workshop
 from gate.commands._problems import Problems
 from gate.commands._progress import Progress
 from gate.commands._project import Project, open_project, select_suites
+from gate.commands._sides import absent_suite
 from gate.model.cost import Spent, summed_by_arm
 from gate.model.frozen import EMPTY
 from gate.model.measurement import Measurement

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from gate.commands._refresh import Change, change_report, file_of, reason_of
+from gate.commands._handover import AGAIN, NOT_LEFT, baseline_left, commit_left, file_of
+from gate.commands._refresh import Change, change_report, reason_of
 from gate.commands._remote import Found, find_settings
 from gate.commands._step import Outputs, event_of, faulty, folder_of, problem_list
 from gate.commands._step_publish import append_summary
@@ -21,7 +22,6 @@ from gate.github.client import GitHubError
 from gate.github.inputs import Inputs, read_inputs
 from gate.github.propose import (
     BODY_BUDGET,
-    LARGEST_FILE,
     WORKFLOW_LOGIN,
     Opened,
     Proposer,
@@ -30,14 +30,14 @@ from gate.github.propose import (
     branch_name,
     commit_message,
     compare_link,
-    path_inside,
 )
+from gate.github.tree import path_inside
 from gate.github.workflow import command, mask
 from gate.model.verdict import Exit, Verdict
 from gate.model.wording import listed
 from gate.report.escape import code, plain, terminal
 from gate.store import accepted, baselines
-from gate.store.text import decode, read_text
+from gate.store.text import decode
 
 if TYPE_CHECKING:
     from gate.github.event import Event
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
 TITLE = "Refresh the baseline of"
 REASON_SHOWN = 600
+NO_REASON = "no reason given"
 NAMED = 20
 VERSIONS = 20
 """How far back the drift of a baseline is looked at; a version takes up to three requests."""
@@ -142,8 +143,10 @@ class _Proposal:
         problems: list[Problem] = []
         for name in dict.fromkeys(wanted):
             try:
-                now = self._left_behind(name, metrics)
+                now = baseline_left(self._folder, name, metrics)
                 if now is None:
+                    if name in self._inputs.suite:
+                        problems.append(Problem(file_of(name), NOT_LEFT, AGAIN))
                     continue
                 target = Target(
                     suite=name,
@@ -182,21 +185,12 @@ class _Proposal:
         if pull.head_repo.lower() != self._event.repository.lower():
             todo = "Its author takes the artifact of the measuring job: gate baseline --from-report FILE."
             raise InputError(Problem(where, "comes from a fork, whose branch cannot be written", todo))
+        # Held against the branch as it is now, what was measured of another commit would be nobody's baseline.
+        measured = commit_left(self._folder)
+        if measured != pull.head_sha:
+            what = f"was measured at {measured[:10]}, and its head is {pull.head_sha[:10]} now"
+            raise InputError(Problem(where, what, "Start the workflow again."))
         return pull.head_ref, pull.head_sha
-
-    def _left_behind(self, name: str, metrics: Metrics) -> Measurement | None:
-        """The baseline that the first job left of this suite. Its text is data, whatever wrote it."""
-        shown = file_of(name)
-        path = self._folder / shown
-        if path.is_symlink():
-            raise InputError(Problem(shown, "is a link", "Measure again."))
-        if not path.exists():
-            if name in self._inputs.suite:
-                raise InputError(Problem(shown, "is not among what the first job left", "Measure again."))
-            return None
-        if path.stat().st_size > LARGEST_FILE:
-            raise InputError(Problem(shown, "is too large", "Measure fewer cases, or a smaller pool."))
-        return baselines.parse(read_text(path, shown), shown, name, metrics)
 
     def _candidate(
         self,
@@ -280,7 +274,9 @@ class _Proposal:
             self._say(suite, f"nothing changed, {target.base} has this baseline already")
             return
         text = self._text(candidate, metrics, viewer)
-        paragraphs = f"Why: {self._why}\n\nMeasured twice by {self._event.run_url}"
+        # git shows a message as it is: what does nothing in the pull request's Markdown would be in the way here.
+        why = terminal(self._reason, REASON_SHOWN) if self._reason else NO_REASON
+        paragraphs = f"Why: {why}\n\nMeasured twice by {self._event.run_url}"
         pushed = self._client.push(target, candidate.files, commit_message(text.title, paragraphs, suite))
         opened = self._client.propose(target, text, viewer)
         if not opened.url:
@@ -315,7 +311,7 @@ class _Proposal:
 
     @property
     def _why(self) -> str:
-        return plain(self._reason, REASON_SHOWN) if self._reason else "no reason given"
+        return plain(self._reason, REASON_SHOWN) if self._reason else NO_REASON
 
     def _text(self, candidate: Candidate, metrics: Metrics, viewer: str) -> Text:
         from gate.report import render
@@ -336,7 +332,8 @@ class _Proposal:
     def _intro(self, candidate: Candidate, viewer: str) -> Iterator[str]:
         """What a reviewer reads above the table, paragraph by paragraph."""
         change, event = candidate.change, self._event
-        at = "" if self._inputs.pull_request or not event.sha else f" of {code(event.sha[:12])}"
+        sha = candidate.target.base_sha if self._inputs.pull_request else event.sha
+        at = f" of {code(sha[:12])}" if sha else ""
         run = f"[this run]({event.run_url})" if event.run_id else "a run"
         yield f"This records what {run} measured{at}, twice, as the baseline of the suite {code(candidate.suite)}."
         yield f"**Why:** {self._why}"
@@ -374,7 +371,7 @@ def _some(names: list[str]) -> str:
 
 def _misfits(now: Measurement, shape: SuiteSettings, where: str) -> Iterator[Problem]:
     """How a baseline differs from what gate.toml says is measured: then it is not this suite's, or from another day."""
-    shown, todo = file_of(now.suite), "Measure again."
+    shown, todo = file_of(now.suite), AGAIN
     if now.settings != shape.meaning:
         yield Problem(shown, f"was measured under other settings than {where} has", todo)
     lacking = [name for name in shape.arms if name not in now.arms]

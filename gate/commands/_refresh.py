@@ -1,7 +1,7 @@
 """Refreshing a baseline in the Action, first job: measure twice, and leave what the second job proposes.
 
-This job runs the user's code and has no token that writes. What it leaves in the folder is data to the other job:
-`<suite>.baseline.json` for each suite, and `refresh.json`, which only tells people what happened.
+This job runs the user's code and has no token that writes. What it leaves in the folder (`_handover.py`) is data to the
+other job.
 """
 
 from __future__ import annotations
@@ -10,34 +10,26 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from gate.commands._handover import leave
 from gate.compare import Context, Excuse, case_changes, compare_arm, page_changes
-from gate.diagnosis import within
 from gate.errors import InputError, Problem, raise_all
-from gate.harness import rescore
 from gate.model.accepted import Entry, one_line
 from gate.model.cost import summed_by_arm
 from gate.model.fingerprint import shown
-from gate.model.measurement import Meaning, Measurement
+from gate.model.measurement import Measurement
 from gate.model.metric import Metrics
 from gate.model.report import BaselineRef, Report, Source, SuiteReport
 from gate.model.settings import SuiteSettings
 from gate.model.verdict import Finding, Level, Verdict
 from gate.model.wording import listed, plural
 from gate.noise import moved_questions, unstable_findings, with_unstable
+from gate.rescoring import under
 from gate.situation import Situation
 from gate.store import baselines, git
 from gate.summary import Extras, suite_report, whole_report
 
 if TYPE_CHECKING:
     from gate.github.inputs import Inputs
-
-REFRESH = "refresh.json"
-REFRESH_SCHEMA = "retrieval-gate/refresh/1"
-
-
-def file_of(suite: str) -> str:
-    """The name under which one job leaves a suite's new baseline for the other."""
-    return f"{suite}.baseline.json"
 
 
 def reason_of(inputs: Inputs) -> str | None:
@@ -58,13 +50,13 @@ def measure_refresh(inputs: Inputs, folder: Path) -> Report:
     from gate.commands._recording import reference_of
     from gate.commands._step_measure import measuring_arguments
     from gate.commands.baseline import measure_whole
-    from gate.store import canonical
 
     reason = reason_of(inputs)
     first = measure_whole(measuring_arguments(inputs, None))
     with past_caches("1"):
         # Loaded and built anew, arms and all; what the first time left in a cache does not count.
         again = measure_whole(measuring_arguments(inputs, None))
+    here = git.head(again.project.root)
     problems, reports, told = [], [], []
     fresh: dict[str, Measurement] = {}
     for name, suite in again.suites.items():
@@ -81,7 +73,7 @@ def measure_refresh(inputs: Inputs, folder: Path) -> Report:
             case.id: Source(file=case.source, line=case.line) for case in suite.cases.cases if case.line
         }
         findings = [*moved_questions(first.measured[name].now, again.measured[name].now)]
-        if (here := git.head(again.project.root)) is not None:
+        if here is not None:
             findings += drifted(here, name, suite.settings, again.project.metrics, now)
         change = Change(now, before, path, entries, suite.settings)
         reports.append(change_report(change, again.project.metrics, sources, findings))
@@ -89,10 +81,7 @@ def measure_refresh(inputs: Inputs, folder: Path) -> Report:
         unstable = {arm: list(one.unstable) for arm, one in now.arms.items() if one.unstable}
         told.append({"suite": name, "baseline": path, "reason": reason, "unstable": unstable})
     raise_all(problems)
-    for name, now in fresh.items():
-        baselines.write(folder / file_of(name), now, file_of(name))
-    text = canonical.dumps({"schema": REFRESH_SCHEMA, "suites": told}, sort=False)
-    canonical.write_text(folder / REFRESH, text, REFRESH)
+    leave(folder, fresh, told, here.commit if here is not None else None)
     told_by, told_again = first.report.environment.spent, again.report.environment.spent
     spent = {
         name: summed_by_arm([told_by.get(name, {}), told_again.get(name, {})])
@@ -159,7 +148,7 @@ def _situation(change: Change, before: Measurement, metrics: Metrics) -> Situati
         if name in now.cases and now.cases[name].sha256 == label.sha256
     }
     pages = page_changes(now.pages, before.pages)
-    comparable = _under(before, now.settings, metrics)
+    comparable = under(before, now.settings, metrics)
     known = baselines.score_names(now) & (baselines.score_names(comparable) if comparable else set())
     names = tuple(name for name in change.settings.policy.metrics if name in known)
     arms = {}
@@ -179,24 +168,6 @@ def _situation(change: Change, before: Measurement, metrics: Metrics) -> Situati
     return Situation(
         (), arms, case_changes(now.cases, before.cases), pages, names or change.settings.policy.metrics
     )
-
-
-def _under(before: Measurement, meaning: Meaning, metrics: Metrics) -> Measurement | None:
-    """The committed rows under the settings of the new ones, None where stored rankings do not give that."""
-    if before.settings == meaning:
-        return before
-    if before.settings.split != meaning.split or before.settings.pool < meaning.pool:
-        return None
-    arms = {
-        name: arm.model_copy(
-            update={
-                "rows": rescore(arm.rows, before.cases, meaning, metrics),
-                "questions": within(arm.questions, meaning),
-            }
-        )
-        for name, arm in before.arms.items()
-    }
-    return before.model_copy(update={"settings": meaning, "arms": arms})
 
 
 def _lowers(change: Change) -> Iterator[Finding]:

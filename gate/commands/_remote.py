@@ -6,7 +6,7 @@ import posixpath
 from typing import TYPE_CHECKING, NamedTuple
 
 from gate.errors import InputError, Problem
-from gate.github.propose import FOLDER, Proposer, path_inside
+from gate.github.tree import FOLDER, Tree, path_inside
 from gate.store import config
 from gate.store.text import decode
 
@@ -23,7 +23,7 @@ class Found(NamedTuple):
     shown: str
 
 
-def find_settings(client: Proposer, commit: str, inputs: Inputs, branch: str) -> Found:
+def find_settings(client: Tree, commit: str, inputs: Inputs, branch: str) -> Found:
     """The gate.toml or pyproject.toml of a commit, looked for as `gate run` looks for it in a checkout."""
     start = path_inside("", inputs.working_directory)
     start = "" if start == "." else start
@@ -48,7 +48,7 @@ def find_settings(client: Proposer, commit: str, inputs: Inputs, branch: str) ->
     raise InputError(Problem(config.GATE_TOML, f"there is none on {branch}, nor a [tool.gate]", todo))
 
 
-def _in_folder(client: Proposer, commit: str, folder: str) -> Found | None:
+def _in_folder(client: Tree, commit: str, folder: str) -> Found | None:
     texts = {}
     for name in (config.GATE_TOML, config.PYPROJECT):
         path = posixpath.join(folder, name)

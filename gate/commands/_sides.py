@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from gate.absence import absence, empty_report
 from gate.commands._problems import Problems
 from gate.commands._project import Project, inside
 from gate.errors import InputError
 from gate.model.accepted import Entry
 from gate.model.measurement import Measurement
+from gate.model.report import SuiteReport
 from gate.model.settings import SuiteSettings
 from gate.situation import Side
 from gate.store import accepted as accepted_store
@@ -73,14 +75,16 @@ def base_side(
     return Side(suite, problems.attempt(baseline), problems.attempt(entries) or ())
 
 
-def read_absent(project: Project, name: str, settings: SuiteSettings) -> tuple[Side, list[Entry]]:
-    """The base's side of a suite that the change dropped, and the entries of both trees that may accept it."""
+def absent_suite(project: Project, name: str) -> SuiteReport:
+    """The report of a suite that the base has and the change has not. The accepted losses of both trees may excuse it."""
     assert project.base is not None
+    assert project.base_settings is not None
+    settings = project.base_settings.suite[name]
     problems = Problems()
     side = base_side(project, project.base, name, settings, True, settings, problems)
-    here = _entries_here(project, settings.baseline, problems) if settings.policy.accept == "head" else ()
+    brought = _entries_here(project, settings.baseline, problems)
     problems.raise_if_any()
-    return side, [*side.accepted, *here]
+    return empty_report(name, settings, list(absence(name, side, brought)))
 
 
 def recorded_pages(project: Project, name: str, suite: SuiteSettings) -> Mapping[str, str]:

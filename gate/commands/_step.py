@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from gate.errors import GateError, InputError, Problem
 from gate.github.event import Event, read_event
 from gate.github.workflow import command, output
-from gate.model.verdict import Exit, Verdict
+from gate.model.verdict import Verdict, of_fault
 from gate.report.escape import terminal
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def faulty(fault: GateError, outputs: Outputs, folder: Path, title: str = "", sp
     """Nothing could be measured: say so in the log, the outputs, the comment and the summary. `title` is what did not
     come about, `spent` what it has cost so far.
     """
-    verdict = Verdict.NOT_MEASURED if fault.exit_code == int(Exit.NOT_MEASURED) else Verdict.INVALID
+    verdict = of_fault(fault.exit_code)
     for problem in fault.problems[:10]:
         print(command("error", terminal(str(problem), 1000)), end="")
     title = title or ("nothing was measured" if verdict is Verdict.INVALID else "")

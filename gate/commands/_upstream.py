@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gate.commands._remote import find_settings
-from gate.errors import InputError
+from gate.errors import InputError, Problem
 from gate.github import fork
 from gate.github.client import GitHubError, PullState
 from gate.github.post import approved
-from gate.github.propose import Proposer, path_inside
+from gate.github.tree import Tree, path_inside
 from gate.github.workflow import command
 from gate.report.escape import terminal
 from gate.store.text import decode
@@ -24,37 +24,50 @@ if TYPE_CHECKING:
     from gate.model.accepted import Entry
 
 LARGEST_ACCEPTED = 1_000_000
+"""In bytes. A file that a stranger wrote is parsed only up to here; an entry has some 300."""
 
 
 def approved_losses(
-    client: Proposer, pull: PullState, found: Found, base: fork.Base
+    client: Tree, pull: PullState, found: Found, base: fork.Base
 ) -> dict[str, tuple[Entry, ...]]:
     """The accepted losses that the pull request brings, once somebody with write access has approved this very commit.
 
     Without such a review the change's own words excuse nothing here. The reviews are read now; of the head one file
     is read for each suite, as data.
     """
-    from gate.store import accepted
-
     brought: dict[str, tuple[Entry, ...]] = {}
     try:
         if not approved(client, pull.number, pull.head_sha):
             return {}
         for name, side in base.sides.items():
-            beside = accepted.path_beside(side.settings.baseline)
-            data = client.file(pull.head_sha, path_inside(found.folder, beside))
-            if data is not None and len(data) <= LARGEST_ACCEPTED:
-                brought[name] = accepted.parse(decode(data, beside), beside)
+            try:
+                brought[name] = _brought(
+                    client, pull.head_sha, path_inside(found.folder, side.settings.baseline)
+                )
+            except InputError as fault:
+                said = f"{name}: what the change accepts is not read, so it excuses no loss here: {fault.problems[0]}"
+                print(command("warning", terminal(said, 1000)), end="")
     except GitHubError as fault:
         print(command("warning", f"the reviews could not be read, so nothing is approved ({fault})"), end="")
         return {}
-    except InputError as fault:
-        said = terminal(str(fault.problems[0])[:1000])
-        print(command("warning", f"the change's accepted losses cannot be read: {said}"), end="")
     return brought
 
 
-def template_folders(client: Proposer, inputs: Inputs, into: Path) -> Path | None:
+def _brought(client: Tree, commit: str, baseline: str) -> tuple[Entry, ...]:
+    """The accepted losses beside a baseline of a commit. What is too large, or cannot be read, is an InputError."""
+    from gate.store import accepted
+
+    beside = accepted.path_beside(baseline)
+    data = client.file(commit, beside)
+    if data is None:
+        return ()
+    if len(data) > LARGEST_ACCEPTED:
+        what = f"has {len(data):,} bytes, more than the {LARGEST_ACCEPTED:,} that are read"
+        raise InputError(Problem(beside, what, "Drop the entries that are stale."))
+    return accepted.parse(decode(data, beside), beside)
+
+
+def template_folders(client: Tree, inputs: Inputs, into: Path) -> Path | None:
     """The template overrides of the default branch, below `into` by suite; None where they cannot be read.
 
     They are the repository's own words, so a fault in them is told and costs no comment.
@@ -71,7 +84,7 @@ def template_folders(client: Proposer, inputs: Inputs, into: Path) -> Path | Non
     return into
 
 
-def _lay_out(client: Proposer, commit: str, found: Found, into: Path) -> None:
+def _lay_out(client: Tree, commit: str, found: Found, into: Path) -> None:
     for name, suite in found.settings.suite.items():
         if suite.templates is None:
             continue

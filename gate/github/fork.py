@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from gate.absence import absence, empty_report
 from gate.compare import case_changes
 from gate.diagnosis import within
 from gate.errors import InputError, Problem, did_you_mean
@@ -22,10 +23,11 @@ from gate.model.fingerprint import nfc, shown
 from gate.model.frozen import EMPTY
 from gate.model.measurement import ArmMeasurement, Measurement, Row
 from gate.model.metric import Metrics
-from gate.model.report import BaselineRef, Report, SuiteReport, Versions
+from gate.model.report import BaselineRef, Report, SuiteReport
 from gate.model.verdict import Finding, Level, Verdict, decide, worst
 from gate.model.wording import listed
 from gate.report.flaky import flaky_findings
+from gate.rescoring import covers
 from gate.situation import APPROVAL_NEEDED, Run, Side, Situation, resolve
 from gate.store import baselines
 from gate.summary import Extras, measurement_of, suite_report
@@ -54,13 +56,12 @@ def judge(
     found: list[SuiteReport] = []
     for name, side in base.sides.items():
         more = [_unknown("suite", unknown)] if unknown and not found else []
-        if name in measured:
-            approved = base.approved.get(name, ())
-            found.append(
-                _judged(measured[name], side, base.commit, metrics, policies.get(name), more, approved)
-            )
+        suite, approved = measured.get(name), base.approved.get(name, ())
+        # A run that finds a suite of the base removed leaves a report of it without any arm.
+        if suite is not None and suite.arms:
+            found.append(_judged(suite, side, base.commit, metrics, policies.get(name), more, approved))
         else:
-            found.append(_absent(name, side, more))
+            found.append(_absent(name, side, approved, suite, more))
     return tuple(found)
 
 
@@ -153,7 +154,7 @@ def _run(theirs: Measurement, base: Side, metrics: Metrics) -> tuple[Run, list[F
     labels = trusted.cases if trusted is not None else theirs.cases
     meaning = base.settings.meaning
     same = theirs.settings == meaning
-    possible = theirs.settings.split == meaning.split and theirs.settings.pool >= meaning.pool
+    possible = covers(theirs.settings, meaning)
     arms: dict[str, ArmMeasurement] = {}
     lacking: dict[str, None] = {}
     for name in base.settings.arms:
@@ -275,36 +276,10 @@ def _claimed(verdict: Verdict, findings: Sequence[Finding]) -> Iterator[Finding]
         )
 
 
-def _absent(name: str, base: Side, more: Sequence[Finding]) -> SuiteReport:
-    digest = base.baseline.sha256() if base.baseline is not None else ""
-    reason = next(
-        (
-            entry.reason
-            for entry in base.accepted
-            if (entry.what, entry.name, entry.baseline_sha256) == ("suite", name, digest)
-        ),
-        None,
-    )
-    finding = Finding(
-        level=Level.INVALID if reason is None else Level.BANNER,
-        code="suite-absent",
-        text=f"the run did not measure the suite '{name}' of the base"
-        + (f", accepted: {reason}" if reason is not None else ""),
-        todo="Bring it back." if reason is None else "",
-    )
-    meaning = base.settings.meaning
-    findings = (finding, *more)
-    return SuiteReport(
-        suite=name,
-        split=meaning.split,
-        k=meaning.k,
-        pool=meaning.pool,
-        context=meaning.context,
-        verdict=decide(findings, judged=True),
-        cases_version="0 cases",
-        versions=Versions(cases="0 cases", corpus="0 pages"),
-        findings=findings,
-        arms={},
-        labels={},
-        pages={},
-    )
+def _absent(
+    name: str, base: Side, approved: Sequence[Entry], suite: SuiteReport | None, more: Sequence[Finding]
+) -> SuiteReport:
+    """A suite that the run did not measure. `suite`: what its own run said of that, where it said anything."""
+    findings = [one for one in absence(name, base, approved) if one.code != APPROVAL_NEEDED]
+    findings += _claimed(suite.verdict, findings) if suite is not None else ()
+    return empty_report(name, base.settings, [*findings, *more])

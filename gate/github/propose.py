@@ -7,32 +7,24 @@ only where its base has gone on without it. Nothing here checks anything out or 
 from __future__ import annotations
 
 import base64
-import posixpath
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 from urllib.parse import quote
 
 from gate.errors import InputError, Problem
-from gate.github.client import GitHubClient, GitHubError
+from gate.github.client import GitHubError
 from gate.github.comment import same_login
+from gate.github.tree import Branch, Tree
 from gate.model.frozen import Frozen
 
 T = TypeVar("T")
 WORKFLOW_LOGIN = "github-actions[bot]"
 TRAILER = "Retrieval-Gate-Refresh"
 BODY_BUDGET = 65_000
-LARGEST_FILE = 40_000_000
 _TRIES = 3
-FOLDER = "040000"
-_FILE_MODES = ("100644", "100755")
-
-
-class Branch(Frozen):
-    """A branch as it is now."""
-
-    name: str
-    sha: str
-    protected: bool
+# GitHub starts no workflow for a head commit that says one of these, and a proposal has to be checked.
+_SKIPPED = re.compile(r"\[((?:skip|no) ci|ci skip|skip actions|actions skip)\]", re.IGNORECASE)
 
 
 class Target(Frozen):
@@ -92,8 +84,9 @@ def branch_name(suite: str, pull: int = 0) -> str:
 
 
 def commit_message(title: str, paragraphs: str, suite: str) -> str:
-    """A message whose last line marks the commit as ours."""
-    return f"{title}\n\n{paragraphs}\n\n{TRAILER}: {suite}\n"
+    """A message whose last line marks the commit as ours. Words in it that would have GitHub run no checks are disarmed."""
+    said = _SKIPPED.sub(r"(\1)", f"{title}\n\n{paragraphs}")
+    return f"{said}\n\n{TRAILER}: {suite}\n"
 
 
 def is_ours(message: str, suite: str) -> bool:
@@ -101,86 +94,8 @@ def is_ours(message: str, suite: str) -> bool:
     return message.rstrip().rpartition("\n")[2] == f"{TRAILER}: {suite}"
 
 
-def path_inside(folder: str, path: str) -> str:
-    """`path`, relative to `folder`, from the top of the repository. One that leads out of it is an InputError."""
-    joined = posixpath.normpath(posixpath.join(folder, path))
-    parts = joined.split("/")
-    if joined.startswith("/") or ".." in parts or any(part.lower() == ".git" for part in parts):
-        raise InputError(Problem(path, "leads out of the repository", "Name a path inside it."))
-    return joined
-
-
-class Proposer(GitHubClient):
+class Proposer(Tree):
     """One repository, with a token that may write branches and pull requests."""
-
-    def __init__(self, token: str, repository: str, api_url: str, **more: Any) -> None:
-        super().__init__(token, repository, api_url, **more)
-        self._trees: dict[str, dict[str, tuple[str, str]]] = {}
-
-    # -- reading
-
-    def default_branch(self) -> str:
-        return self._call("GET", "", lambda said: str(said["default_branch"]))
-
-    def branch(self, name: str) -> Branch | None:
-        """The branch, None where there is none."""
-        try:
-            found = self._call("GET", f"/branches/{quote(name, safe='')}", _branch)
-        except GitHubError as fault:
-            if fault.status == 404:
-                return None
-            raise
-        # An old name of a renamed branch is answered with the new one; that is not the branch that was asked for.
-        return found if found.name == name else None
-
-    def file(self, commit: str, path: str) -> bytes | None:
-        """The bytes of a plain file of a commit, None where there is none. A link there is an InputError."""
-        entry = self.entry(commit, path)
-        if entry is None:
-            return None
-        mode, sha = entry
-        if mode not in _FILE_MODES:
-            raise InputError(Problem(path, "is no plain file in the repository", "Put a plain file there."))
-        size, data = self._call("GET", f"/git/blobs/{sha}", _blob)
-        if data is None:
-            raise InputError(Problem(path, f"is too large to read ({size} bytes)", "Make it smaller."))
-        return data
-
-    def versions(self, commit: str, path: str, limit: int) -> list[tuple[str, str]]:
-        """(commit, day as `YYYY-MM-DD`) of the newest `limit` commits up to `commit` that changed `path`, newest first."""
-        asked = f"/commits?sha={quote(commit)}&path={quote(path, safe='')}&per_page={limit}"
-        return self._call("GET", asked, _versions)
-
-    def entry(self, commit: str, path: str) -> tuple[str, str] | None:
-        """(mode, sha) of what stands at a path of a commit, None where nothing does. No link is followed."""
-        mode, sha = FOLDER, commit
-        for part in [] if path in ("", ".") else path.split("/"):
-            if mode != FOLDER:
-                what = "stands below something in the repository that is no folder"
-                raise InputError(Problem(path, what, "Name a path below plain folders."))
-            found = self._tree(sha).get(part)
-            if found is None:
-                return None
-            mode, sha = found
-        return mode, sha
-
-    def names(self, commit: str, path: str, suffix: str) -> list[str]:
-        """The plain files with a suffix right in a folder of a commit. No folder there is an InputError."""
-        entry = self.entry(commit, path)
-        if entry is None or entry[0] != FOLDER:
-            raise InputError(Problem(path, "is no folder in the repository", "Add it, or mend gate.toml."))
-        return [
-            name
-            for name, (mode, _) in self._tree(entry[1]).items()
-            if mode in _FILE_MODES and name.endswith(suffix)
-        ]
-
-    def _tree(self, sha: str) -> dict[str, tuple[str, str]]:
-        if sha not in self._trees:
-            self._trees[sha] = self._call("GET", f"/git/trees/{sha}", _tree)
-        return self._trees[sha]
-
-    # -- writing
 
     def push(self, target: Target, files: Mapping[str, bytes | None], message: str) -> Pushed:
         """Let the branch hold the base's tree with `files` in it (None: removed), in commits of ours.
@@ -212,7 +127,7 @@ class Proposer(GitHubClient):
         if there is None:
             sha = self._commit(tree, target.base_sha, message)
             made = {"ref": f"refs/heads/{target.name}", "sha": sha}
-            self._call("POST", "/git/refs", _anything, made)
+            self._send("POST", "/git/refs", _anything, made)
             return Pushed(sha=sha, changed=True)
         ahead, behind = self._beside(target, there)
         if ahead and not behind and self._tree_of(there.sha) == tree:
@@ -222,13 +137,13 @@ class Proposer(GitHubClient):
         if backwards and self.branch(target.name) != there:
             raise GitHubError(f"the branch '{target.name}' has just been moved by somebody else", 422)
         path = f"/git/refs/heads/{quote(target.name)}"
-        self._call("PATCH", path, _anything, {"sha": sha, "force": backwards})
+        self._send("PATCH", path, _anything, {"sha": sha, "force": backwards})
         return Pushed(sha=sha, changed=True)
 
     def _beside(self, target: Target, there: Branch) -> tuple[int, int]:
         """How many commits the branch has beyond the base's head and lacks of it. All of its own must be ours."""
         path = f"/compare/{target.base_sha}...{there.sha}?per_page=100"
-        ahead, behind, messages = self._call("GET", path, _beside)
+        ahead, behind, messages = self._get(path, _beside)
         for sha, message in messages:
             if not is_ours(message, target.suite):
                 raise _foreign(target, f"holds commit {sha[:10]}, which is not the gate's")
@@ -242,17 +157,17 @@ class Proposer(GitHubClient):
             sha = None
             if content is not None:
                 blob = {"content": base64.b64encode(content).decode(), "encoding": "base64"}
-                sha = self._call("POST", "/git/blobs", _sha, blob)
+                sha = self._send("POST", "/git/blobs", _sha, blob)
             entries.append({"path": path, "mode": "100644", "type": "blob", "sha": sha})
         made = {"base_tree": self._tree_of(base), "tree": entries}
-        return self._call("POST", "/git/trees", _sha, made)
+        return self._send("POST", "/git/trees", _sha, made)
 
     def _tree_of(self, commit: str) -> str:
-        return self._call("GET", f"/git/commits/{commit}", lambda said: str(said["tree"]["sha"]))
+        return self._get(f"/git/commits/{commit}", lambda said: str(said["tree"]["sha"]))
 
     def _commit(self, tree: str, parent: str, message: str) -> str:
         made = {"message": message, "tree": tree, "parents": [parent]}
-        return self._call("POST", "/git/commits", _sha, made)
+        return self._send("POST", "/git/commits", _sha, made)
 
     def propose(self, target: Target, text: Text, viewer: str) -> Opened:
         """Open the pull request of the branch, or bring the text of the open one up to date."""
@@ -260,7 +175,7 @@ class Proposer(GitHubClient):
         if there is None:
             new = {"title": text.title, "body": text.body, "head": target.name, "base": target.base}
             try:
-                made = self._call("POST", "/pulls", _request, new, writes=True)
+                made = self._send("POST", "/pulls", _request, new, once=True)
                 return Opened(url=made.url, number=made.number, created=True)
             except GitHubError as fault:
                 if fault.status in (403, 404) and "rate limit" not in str(fault).lower():
@@ -277,7 +192,7 @@ class Proposer(GitHubClient):
             return opened.model_copy(update={"why": "somebody opened it by hand; its text is left as it is"})
         if (there.title, there.body.strip()) != (text.title, text.body.strip()):
             new = {"title": text.title, "body": text.body}
-            self._call("PATCH", f"/pulls/{there.number}", _anything, new)
+            self._send("PATCH", f"/pulls/{there.number}", _anything, new)
         return opened
 
     def _open(self, target: Target) -> Request | None:
@@ -285,21 +200,19 @@ class Proposer(GitHubClient):
         owner = self._repository_name.partition("/")[0]
         head, base = quote(f"{owner}:{target.name}", safe=""), quote(target.base, safe="")
         path = f"/pulls?state=open&head={head}&base={base}&per_page=100"
-        for one in self._call("GET", path, lambda said: [_request(pull) for pull in said]):
+        for one in self._get(path, lambda said: [_request(pull) for pull in said]):
             if one.head == target.name and one.repository.lower() == self._repository_name.lower():
                 return one
         return None
 
-    def _call(
-        self, method: str, path: str, read: Callable[[Any], T], body: Any = None, *, writes: bool = False
-    ) -> T:
-        """One request below the repository, and what `read` makes of the answer: a fault in it is GitHub's as well.
+    def _send(self, method: str, path: str, read: Callable[[Any], T], body: Any, *, once: bool = False) -> T:
+        """One write below the repository, and what `read` makes of the answer: a fault in it is GitHub's as well.
 
-        Objects and refs may be written twice; what `writes` is not repeated.
+        Objects and refs may be written twice; what goes `once` is not repeated where no answer came.
         """
         url = f"/repos/{self._repository_name}{path}"
         return self._try(
-            lambda: read(self._api.requester.requestJsonAndCheck(method, url, input=body)[1]), writes=writes
+            lambda: read(self._api.requester.requestJsonAndCheck(method, url, input=body)[1]), writes=once
         )
 
 
@@ -309,28 +222,6 @@ def _anything(said: Any) -> None:
 
 def _sha(said: Any) -> str:
     return str(said["sha"])
-
-
-def _branch(said: Any) -> Branch:
-    return Branch(name=said["name"], sha=said["commit"]["sha"], protected=said["protected"])
-
-
-def _blob(said: Any) -> tuple[int, bytes | None]:
-    """The size, and the bytes unless they are too many."""
-    size = int(said["size"])
-    if said["encoding"] != "base64" or size > LARGEST_FILE:
-        return size, None
-    return size, base64.b64decode(said["content"])
-
-
-def _tree(said: Any) -> dict[str, tuple[str, str]]:
-    if said["truncated"]:
-        raise GitHubError("GitHub does not list a folder of the repository whole, it has too many files")
-    return {one["path"]: (one["mode"], one["sha"]) for one in said["tree"]}
-
-
-def _versions(said: Any) -> list[tuple[str, str]]:
-    return [(str(one["sha"]), str(one["commit"]["committer"]["date"])[:10]) for one in said]
 
 
 def _beside(said: Any) -> tuple[int, int, list[tuple[str, str]]]:

@@ -43,6 +43,12 @@ _EXITS = {
     Verdict.NOT_MEASURED: Exit.NOT_MEASURED,
 }
 
+
+def of_fault(exit_code: int) -> Verdict:
+    """What a run says that ended with a fault of this exit code (`gate.errors`)."""
+    return Verdict.NOT_MEASURED if exit_code == Exit.NOT_MEASURED else Verdict.INVALID
+
+
 # The order in which one verdict outranks another when there are several.
 _RANK = (
     Verdict.INVALID,

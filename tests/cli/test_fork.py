@@ -18,6 +18,10 @@ from local_github.server import LocalGitHub
 from local_github.state import Comment, Issue, Repository, Run
 from small_project import Outcome, Project
 
+from gate.commands._project import load_metrics
+from gate.errors import NotMeasuredError, Problem
+from gate.store import baselines
+
 TOKEN = "ghs_the_token_that_writes"
 US = "github-actions[bot]"
 NAME = "acme/widget"
@@ -497,6 +501,38 @@ def test_a_github_that_says_no_is_not_measured(fork: Fork, method: str, path: st
 
 
 @pytest.mark.parametrize(
+    "fault", [refused(404, "Not Found"), refused(422, "No commit found for SHA: 0123")], ids=["404", "422"]
+)
+def test_a_merge_commit_that_github_has_forgotten_leads_to_the_merge_base(fork: Fork, fault: Fault) -> None:
+    run = fork.finished(fork.measured())
+    fork.github.fail_next("GET", "/repos/acme/widget/commits/*", fault, times=99)
+    done = fork.step(run)
+    assert (done.code, fork.outputs["verdict"]) == (0, "pass"), done.out
+    assert [one for one in fork.github.log if "/compare/" in one.path]
+
+
+def test_other_faults_about_the_merge_commit_are_githubs(fork: Fork) -> None:
+    run = fork.finished(fork.measured())
+    fork.github.fail_next("GET", "/repos/acme/widget/commits/*", refused(403, "Not for you"), times=99)
+    assert fork.step(run).code == 3
+    assert fork.outputs["verdict"] == "not_measured"
+
+
+def test_a_fault_says_itself_how_it_ends(fork: Fork, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing that is judged here fails like this today; what a metric of tomorrow may raise must not read as invalid."""
+
+    def failing(*_: object) -> None:
+        raise NotMeasuredError(Problem("metric 'judge'", "did not answer"))
+
+    run = fork.finished(fork.measured())
+    monkeypatch.setattr("gate.github.fork.judge", failing)
+    done = fork.step(run)
+    assert (done.code, fork.outputs) == (3, {"verdict": "not_measured", "exit-code": "3"})
+    assert "### ⛔ not measured: nothing could be judged" in fork.comment
+    assert "verdict=not_measured" in fork.comment
+
+
+@pytest.mark.parametrize(
     "fault",
     [
         refused(403, "Resource not accessible by integration"),
@@ -578,8 +614,19 @@ def test_a_base_that_takes_no_accepted_losses_from_a_change(fork: Fork) -> None:
     assert "takes no accepted losses from a change" in fork.comment
 
 
-@pytest.mark.parametrize("text", ["[[accepted]]\nname = 7\n", "\x00", "x" * 1_000_001])
-def test_approved_losses_that_cannot_be_read_excuse_nothing(fork: Fork, text: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[[accepted]]\nname = 7\n", "entry 1: 'reason' is missing"),
+        ("\x00", "baselines/docs.accepted.toml"),
+        (
+            "x" * 1_000_001,
+            "baselines/docs.accepted.toml: has 1,000,001 bytes, more than the 1,000,000 that are read.",
+        ),
+    ],
+    ids=["no entry", "no text", "too large"],
+)
+def test_approved_losses_that_cannot_be_read_excuse_nothing(fork: Fork, text: str, said: str) -> None:
     lose_a_case(fork)
     report = fork.measured()
     fork.project.write("baselines/docs.accepted.toml", text)
@@ -587,7 +634,34 @@ def test_approved_losses_that_cannot_be_read_excuse_nothing(fork: Fork, text: st
     fork.github.add_review(fork.repository, 1, user="ann")
     done = fork.step(fork.finished(report))
     assert (done.code, fork.outputs["verdict"]) == (0, "regression")
-    assert ("the change's accepted losses cannot be read" in done.out) == (len(text) < 1000)
+    (warning,) = [line for line in done.out.splitlines() if line.startswith("::warning::")]
+    assert warning.startswith(
+        "::warning::docs: what the change accepts is not read, so it excuses no loss here: "
+    )
+    assert said in warning
+
+
+def test_losses_of_one_suite_that_cannot_be_read_leave_the_others_theirs(fork: Fork) -> None:
+    second_suite(fork, baseline=True)
+    fork.project.write("gate.toml", fork.project.git("show", "main:gate.toml"))
+    accept_it(fork)
+    assert fork.project.gate("baseline", "second", "--reason", "E101 was retired").code == 0
+    fork.project.write("baselines/second.json", fork.project.git("show", "main:baselines/second.json"))
+    report = json.loads(fork.measured())
+    for suite in (report, *report["suites"]):
+        suite["verdict"] = "pass"  # what a run says once it has seen the review
+    fork.project.write("baselines/docs.accepted.toml", "[[accepted]]\nname = 7\n")
+    fork.push()
+    fork.github.add_review(fork.repository, 1, user="ann")
+    fork.step(fork.finished(json.dumps(report)))
+    bodies = {
+        suite: one.body
+        for one in fork.comments
+        for suite in ("docs", "second")
+        if f"suite={suite} " in one.body
+    }
+    found = {suite: body.partition(" verdict=")[2].split(" ")[0] for suite, body in bodies.items()}
+    assert found == {"docs": "regression", "second": "pass"}
 
 
 def test_reviews_that_cannot_be_read_approve_nothing(fork: Fork) -> None:
@@ -641,3 +715,97 @@ def test_a_folder_of_templates_that_is_not_there_is_a_warning(fork: Fork) -> Non
     done = fork.step(fork.finished(fork.measured()))
     assert "::warning::the templates of the default branch are not used: words: is no folder" in done.out
     assert "### ✅ pass" in fork.comment
+
+
+# -- a suite that the fork removes
+
+
+def second_suite(fork: Fork, *, baseline: bool, accepted: str = "") -> None:
+    """Main gets a second suite; the fork had it already when it branched off."""
+    text = fork.project.read("gate.toml")
+    fork.project.write("gate.toml", text + text.replace("suite.docs", "suite.second"))
+    if baseline:
+        assert fork.project.gate("baseline", "second").code == 0
+    if accepted:
+        fork.project.write(
+            "baselines/second.accepted.toml",
+            f'[[accepted]]\nwhat = "suite"\nname = "second"\nreason = "{accepted}"\n'
+            f'baseline_sha256 = "{digest(fork, "second")}"\n',
+        )
+    fork.push("a second suite")
+    fork.repository.git.run("fetch", "--quiet", str(fork.project.root), "+HEAD:refs/heads/main")
+    fork.project.git("branch", "--quiet", "--force", "main", "HEAD")
+    fork.project.write("gate.toml", text)
+
+
+def digest(fork: Fork, suite: str) -> str:
+    metrics = load_metrics()
+    return baselines.parse(fork.project.read(f"baselines/{suite}.json"), "x", suite, metrics).sha256()
+
+
+def told(report: str | dict[str, Any], suite: str) -> tuple[str, list[tuple[str, str, str]]]:
+    """The verdict of a suite in a report of `gate run`, and what it found."""
+    whole = json.loads(report) if isinstance(report, str) else report
+    (one,) = [found for found in whole["suites"] if found["suite"] == suite]
+    return one["verdict"], [(found["level"], found["code"], found["text"]) for found in one["findings"]]
+
+
+@pytest.mark.parametrize("left", ["as it was", "left out"])
+@pytest.mark.parametrize(
+    ("baseline", "accepted", "verdict", "said"),
+    [
+        (True, "", "invalid", "the suite 'second' of the base is absent here"),
+        (
+            True,
+            "moved to the handbook",
+            "pass",
+            "the suite 'second' is gone, accepted: moved to the handbook",
+        ),
+        (False, "", "pass", "the base had no baseline of it, so it guarded nothing"),
+    ],
+)
+def test_a_removed_suite_is_judged_as_on_a_branch(
+    fork: Fork, baseline: bool, accepted: str, verdict: str, said: str, left: str
+) -> None:
+    second_suite(fork, baseline=baseline, accepted=accepted)
+    fork.push("remove it")
+    report = fork.measured()
+    on_branch, ((_, code, text),) = told(report, "second")
+    assert (on_branch, code) == (verdict, "suite-absent")
+    assert said in text
+    if left == "left out":
+        whole = json.loads(report)
+        whole["suites"] = [suite for suite in whole["suites"] if suite["suite"] != "second"]
+        whole["verdict"] = "pass"
+        report = json.dumps(whole)
+    fork.step(fork.finished(report))
+    assert fork.outputs["verdict"] == verdict, fork.summary
+    (comment,) = [one.body for one in fork.comments if "suite=second " in one.body]
+    assert said.replace("'", "&#39;") in comment or said in comment
+
+
+@pytest.mark.parametrize(("reviewed", "verdict"), [(True, "pass"), (False, "invalid")])
+def test_a_removal_that_the_fork_accepts_counts_once_it_is_approved(
+    fork: Fork, reviewed: bool, verdict: str
+) -> None:
+    second_suite(fork, baseline=True)
+    fork.project.write(
+        "baselines/second.accepted.toml",
+        f'[[accepted]]\nwhat = "suite"\nname = "second"\nreason = "moved"\nbaseline_sha256 = "{digest(fork, "second")}"\n',
+    )
+    fork.push("remove it")
+    if reviewed:
+        fork.github.add_review(fork.repository, 1, user="ann")
+    report = fork.measured()
+    assert told(report, "second")[0] == "pass"
+    fork.step(fork.finished(report))
+    assert fork.outputs["verdict"] == verdict
+
+
+def test_a_run_that_calls_an_absent_suite_worse_is_heard(fork: Fork) -> None:
+    second_suite(fork, baseline=False)
+    fork.push("remove it")
+    report = json.loads(fork.measured())
+    report["suites"][1]["verdict"] = report["verdict"] = "regression"
+    fork.step(fork.finished(json.dumps(report)))
+    assert fork.outputs["verdict"] == "regression"

@@ -163,6 +163,7 @@ def test_measuring_leaves_a_baseline_a_report_and_no_request(refresh: Refresh) -
     }
     assert json.loads((refresh.folder / "refresh.json").read_text()) == {
         "schema": "retrieval-gate/refresh/1",
+        "commit": refresh.project.git("rev-parse", "HEAD").strip(),
         "suites": [{"suite": "docs", "baseline": BASELINE, "reason": None, "unstable": {}}],
     }
     left = (refresh.folder / "docs.baseline.json").read_text()
@@ -517,6 +518,66 @@ def test_a_pull_requests_baseline_is_proposed_to_its_own_branch(refresh: Refresh
     assert repository.git.branch("better") == head
 
 
+def asked_for(refresh: Refresh) -> tuple[Issue, str]:
+    """A pull request of the repository with a gain, measured; and its head."""
+    gain(refresh.project)
+    head = refresh.project.commit()
+    refresh.repository.git.run("fetch", "--quiet", str(refresh.project.root), "+HEAD:refs/heads/better")
+    asked = refresh.github.add_pull(refresh.repository, "better", user="ann")
+    refresh.measure(pull_request=asked.number)
+    assert refresh.outcome() == ("unjudged", "0")
+    return asked, head
+
+
+def test_the_proposal_to_a_pull_request_names_the_commit_that_was_measured(refresh: Refresh) -> None:
+    asked, head = asked_for(refresh)
+    refresh.propose(pull_request=asked.number)
+    assert f"measured of `{head[:12]}`, twice" in (refresh.pulls[-1].body or "")
+
+
+def test_a_pull_request_that_moved_on_since_it_was_measured_is_proposed_nothing(refresh: Refresh) -> None:
+    asked, head = asked_for(refresh)
+    refresh.repository.git.commit_files("better", {"docs/news.md": "# News\n\nNone.\n"})
+    new = refresh.repository.git.branch("better") or ""
+    done = refresh.propose(pull_request=asked.number)
+    assert refresh.outcome() == ("invalid", "2")
+    assert (
+        f"pull request #{asked.number}: was measured at {head[:10]}, and its head is {new[:10]} now. "
+        "Start the workflow again." in done.out
+    )
+    assert refresh.github.writes() == []
+
+
+@pytest.mark.parametrize(
+    ("note", "said"),
+    [
+        (None, "refresh.json: is not among what the first job left"),
+        ('{"suites": []}', "refresh.json: does not say which commit was measured"),
+        ('{"commit": null}', "refresh.json: does not say which commit was measured"),
+        ('{"commit": "main"}', "refresh.json: does not say which commit was measured"),
+        ("[]", "refresh.json: does not say which commit was measured"),
+        ("{", "refresh.json: not JSON"),
+        ('"' + "x" * 10_000_000 + '"', "refresh.json: is too large"),
+        ("link", "refresh.json: is a link"),
+    ],
+    ids=["none", "no commit", "outside git", "no sha", "no object", "no JSON", "too large", "a link"],
+)
+def test_what_does_not_say_which_head_was_measured_is_proposed_to_none(
+    refresh: Refresh, note: str | None, said: str
+) -> None:
+    asked, _ = asked_for(refresh)
+    path = refresh.folder / "refresh.json"
+    path.unlink()
+    if note == "link":
+        path.symlink_to(refresh.project.root / BASELINE)
+    elif note is not None:
+        path.write_text(note)
+    done = refresh.propose(pull_request=asked.number)
+    assert refresh.outcome() == ("invalid", "2")
+    assert said in done.out
+    assert refresh.github.writes() == []
+
+
 def test_a_pull_requests_gate_toml_sends_no_secret_anywhere(
     refresh: Refresh, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -557,6 +618,18 @@ def test_a_forks_branch_is_not_ours_to_write(refresh: Refresh) -> None:
 # -- hostile texts and tampered artifacts
 
 
+def test_the_commit_says_the_reason_as_it_was_given(refresh: Refresh) -> None:
+    gain(refresh.project)
+    refresh.push()
+    refresh.both(reason="dropped *old* pages [see #12] <of v1> & more")
+    message = refresh.repository.git.commit(refresh.repository.git.branch(BRANCH) or "").message
+    assert "\n\nWhy: dropped *old* pages [see #12] <of v1> & more\n\n" in message
+    (pull,) = refresh.pulls
+    assert "**Why:** dropped &#42;old&#42; pages &#91;see #\u200b12&#93; &lt;of v1&gt; &amp; more" in (
+        pull.body or ""
+    )
+
+
 def test_a_hostile_reason_does_nothing(refresh: Refresh) -> None:
     lose(refresh.project)
     refresh.push()
@@ -566,7 +639,7 @@ def test_a_hostile_reason_does_nothing(refresh: Refresh) -> None:
     assert entry["reason"] == EVIL, "in the file it is a string"
     (pull,) = refresh.pulls
     message = refresh.repository.git.commit(refresh.repository.git.branch(BRANCH) or "").message
-    for text in (pull.title, pull.body or "", message):
+    for text in (pull.title, pull.body or ""):
         assert "@everyone" not in text
         assert "fixes #1" not in text
         assert "[skip ci]" not in text
@@ -574,6 +647,7 @@ def test_a_hostile_reason_does_nothing(refresh: Refresh) -> None:
         assert "`id`" not in text
     assert "**Why:** " in (pull.body or "")
     assert message.splitlines()[-1] == "Retrieval-Gate-Refresh: docs"
+    assert "[skip ci]" not in message, "the checks on the proposal run"
     assert BRANCH in refresh.branches()
     assert not [line for line in done.out.splitlines() if line.startswith("::") and "add-mask" not in line]
 

@@ -26,8 +26,10 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "gate.judged",
         "gate.noise",
         "gate.renames",
+        "gate.rescoring",
         "gate.situation",
         "gate.acceptance",
+        "gate.absence",
         "gate.edits",
         "gate.summary",
         "gate.policies",
@@ -112,6 +114,24 @@ def test_pure_modules_touch_nothing(module: str) -> None:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
     }
     assert not calls & {"open", "input", "print", "eval", "exec", "__import__"}
+
+
+def needed_by(module: str) -> set[str]:
+    """Every module of ours that a module imports, at once or later, itself or through another."""
+    paths, found, left = dict(modules()), set(), [module]
+    while left:
+        for target in imports(paths[left.pop()]):
+            if target in paths and target not in found:
+                found.add(target)
+                left.append(target)
+    return found
+
+
+def test_the_step_about_a_fork_has_nothing_that_pushes() -> None:
+    needed = needed_by("gate.commands._fork")
+    assert "gate.github.tree" in needed
+    assert "gate.github.propose" not in needed
+    assert "gate.github.propose" in needed_by("gate.commands._propose")
 
 
 def test_only_gate_is_a_package_with_an_init_file() -> None:

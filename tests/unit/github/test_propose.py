@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from local_github import openapi
-from local_github.faults import Fault, lost_answer, refused, secondary_limit, server_error
+from local_github.faults import lost_answer, refused, secondary_limit, server_error
 from local_github.server import LocalGitHub
 from local_github.state import Repository
 
@@ -20,7 +20,6 @@ from gate.github.propose import (
     commit_message,
     compare_link,
     is_ours,
-    path_inside,
 )
 
 BOT = "github-actions[bot]"
@@ -79,17 +78,6 @@ def test_a_branch_name_is_one_that_git_takes(widget: Repository, suite: str, nam
     assert branch_name(suite, 7) == f"retrieval-gate/baseline-{name}-for-7"
 
 
-@pytest.mark.parametrize("path", ["../x", "/etc/passwd", "a/../../x", ".git/config", "a/.GIT/hooks", ".."])
-def test_a_path_stays_in_the_repository(path: str) -> None:
-    with pytest.raises(InputError, match="leads out of the repository"):
-        path_inside("", path)
-
-
-def test_a_path_is_told_from_the_top() -> None:
-    assert path_inside("service", "baselines/./docs.json") == "service/baselines/docs.json"
-    assert path_inside("service", "../docs.json") == "docs.json"
-
-
 @pytest.mark.parametrize(
     ("message", "ours"),
     [
@@ -106,36 +94,17 @@ def test_a_commit_is_ours_by_its_last_line(message: str, ours: bool) -> None:
     assert is_ours(message, "docs") is ours
 
 
+@pytest.mark.parametrize("said", ["[skip ci]", "[CI skip]", "[no ci]", "[skip actions]", "[actions skip]"])
+def test_a_message_switches_no_check_off(said: str) -> None:
+    message = commit_message("Refresh", f"Why: {said} [a list] of what came", "docs")
+    assert message == commit_message("Refresh", f"Why: ({said[1:-1]}) [a list] of what came", "docs")
+    assert "[a list]" in message
+
+
 def test_the_link_to_open_one_by_hand_holds_no_markup(widget: Repository) -> None:
     odd = target(widget).model_copy(update={"base": 'a"b) c', "name": "x%2Ey"})
     link = compare_link("https://github.com", "acme/widget", odd)
     assert link == "https://github.com/acme/widget/compare/a%22b%29%20c...x%252Ey?expand=1"
-
-
-# -- reading
-
-
-def test_files_of_a_commit(proposer: Proposer, widget: Repository) -> None:
-    git = widget.git
-    large = b"x" * 1_500_000
-    link = ("link", "120000", git.write_blob(b"a.txt"))
-    program = ("below/program", "100755", git.write_blob(b"run\n"))
-    tree = git.write_tree("main", [link, program, ("large", "100644", git.write_blob(large))])
-    commit = git.write_commit(tree, [git.branch("main") or ""], "more")
-    assert proposer.file(commit, "a.txt") == b"a\n"
-    assert proposer.file(commit, "below/program") == b"run\n"
-    assert proposer.file(commit, "large") == large
-    assert proposer.file(commit, "nowhere/at/all") is None
-    for path in ("link", "below", "link/x", "a.txt/x"):
-        with pytest.raises(InputError):
-            proposer.file(commit, path)
-
-
-def test_a_branch_that_is_not_there_is_none(proposer: Proposer) -> None:
-    assert proposer.branch("nope") is None
-    main = proposer.branch("main")
-    assert main is not None
-    assert main.protected
 
 
 # -- the branch
@@ -353,17 +322,3 @@ def test_no_request_leaves_the_branch_and_its_pull_request(
     proposer.propose(where, TEXT, BOT)
     named = {one.body.get("ref") or one.path for one in github.writes() if "/refs" in one.path}
     assert named == {f"refs/heads/{BRANCH}", f"{REFS}/heads/{BRANCH}"}
-
-
-@pytest.mark.parametrize("answer", ["<html>proxy</html>", "[]", "{}", '{"name": 3}', '"text"'])
-def test_an_answer_that_makes_no_sense_is_githubs_fault(
-    proposer: Proposer, github: LocalGitHub, answer: str
-) -> None:
-    for path, ask in (
-        ("/repos/acme/widget", proposer.default_branch),
-        ("/repos/acme/widget/branches/*", lambda: proposer.branch("main")),
-    ):
-        github.fail_next("GET", path, Fault(200, answer))
-        with pytest.raises(GitHubError):
-            ask()
-    github.clear_log()
