@@ -11,10 +11,11 @@ from gate.commands import _output
 from gate.commands._label_pool import Place, open_place, read_pool
 from gate.corpus.read import cut
 from gate.errors import InputError, Problem
-from gate.labelling.agreement import Kappa, ambiguous, differences, kappa, shared
+from gate.labelling.agreement import Kappa, ambiguous, differences, kappa, kinds_differ, shared
 from gate.labelling.journal import Journal, read
 from gate.labelling.judgements import Judged
 from gate.labelling.session import Session
+from gate.model.frozen import EMPTY
 from gate.model.pool import Pool
 from gate.report.escape import terminal
 
@@ -36,7 +37,16 @@ def run_adjudication(args: argparse.Namespace) -> int:
     if not only:
         _output.emit("the two judges agree on every page; there is nothing to decide\n")
         return 0
-    return _judge(place, pool, args, only)
+    return _judge(place, pool, args, only, _settled(first, second))
+
+
+def _settled(first: Mapping[str, Judged], second: Mapping[str, Judged]) -> dict[str, str]:
+    """Query -> the kind that both judges see in it."""
+    return {
+        query: one.kind
+        for query, one in first.items()
+        if one.kind and query in second and second[query].kind == one.kind
+    }
 
 
 def _open_pages(
@@ -61,7 +71,11 @@ def _open_pages(
 
 
 def _judge(
-    place: Place, pool: Pool, args: argparse.Namespace, only: Mapping[str, Sequence[str]] | None
+    place: Place,
+    pool: Pool,
+    args: argparse.Namespace,
+    only: Mapping[str, Sequence[str]] | None,
+    settled: Mapping[str, str] = EMPTY,
 ) -> int:
     corpus = place.suite.corpus
     chunks = cut(corpus, None, "gate label", place.project.root)
@@ -69,7 +83,7 @@ def _judge(
     with Journal(place.journal(args.pool, args.judge), pool, args.judge) as journal:
         for warning in journal.warnings:
             _output.emit(f"{warning}\n")
-        session = Session(pool, journal, corpus, chunks, kinds, only)
+        session = Session(pool, journal, corpus, chunks, kinds, only, settled)
         if args.terminal:
             from gate.labelling.terminal import judge
 
@@ -143,6 +157,7 @@ def agreement(
         },
         "differences": [one._asdict() for one in differences(pairs)],
         "ambiguous": ambiguous(one, other, pairs),
+        "kinds_differ": kinds_differ(one, other),
     }
 
 
@@ -169,5 +184,9 @@ def _lines(value: Mapping[str, Any], pool: Pool) -> list[str]:
     lines += [
         f"  {query} is ambiguous, write it anew or drop it: {terminal(pool.query(query).query)}\n"
         for query in value["ambiguous"]
+    ]
+    lines += [
+        f"  {query}: the kinds differ ({terminal(kinds[0])}, {terminal(kinds[1])}): {terminal(pool.query(query).query)}\n"
+        for query, kinds in value["kinds_differ"].items()
     ]
     return lines

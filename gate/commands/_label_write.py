@@ -18,6 +18,7 @@ from gate.labelling.writing import Written, merged, write
 from gate.model.pool import Pool
 from gate.report.escape import terminal
 from gate.store import canonical
+from gate.store.cases import split_of
 from gate.store.text import read_text
 
 
@@ -62,9 +63,13 @@ def run(args: argparse.Namespace) -> int:
         path.parent.mkdir(parents=True, exist_ok=True)
         canonical.write_text(path, text, shown)
     _output.emit(f"{shown}: {len(written.rows)} new cases, {len(written.amended)} amended\n")
+    gated = 0
     for row in written.rows:
-        split = f", {row['split']}" if "split" in row else ""
-        _output.emit(f"  {row['id']} ({terminal(row['kind'])}{split}): {terminal(row['query'])}\n")
+        split = row.get("split") or split_of(row["id"])
+        gated += split == "test"
+        _output.emit(f"  {row['id']} ({terminal(row['kind'])}, {split}): {terminal(row['query'])}\n")
+    if written.rows:
+        _output.emit(f"  {gated} of {len(written.rows)} are gated (test), the others are for tuning (dev)\n")
     for query, why in left_out:
         _output.emit(f"  left out {query}: {terminal(why)}\n")
     if written.rows or written.amended:
@@ -120,6 +125,7 @@ def _header(
     if len(names) > 1:
         found = agreement(pool, names[:2], judges[0], judges[1])["kappa"]["grades, quadratic weights"]
         header["kappa"] = round(found["value"], 3) if found["value"] is not None else None
+        header["kappa_of"] = list(names[:2])
     return header
 
 

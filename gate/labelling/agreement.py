@@ -93,7 +93,7 @@ def differences(pairs: Sequence[tuple[str, str, int, int]]) -> list[Difference]:
 def ambiguous(
     one: Mapping[str, Judged], other: Mapping[str, Judged], pairs: Sequence[tuple[str, str, int, int]]
 ) -> list[str]:
-    """Queries to write anew or drop: the judges share no answering page, or read another kind in them."""
+    """Queries to write anew or drop: the judges share no answering page, or only one of them says that none answers it."""
     found = []
     for query in sorted(one.keys() & other.keys()):
         both = [(page, first, second) for of, page, first, second in pairs if of == query]
@@ -108,8 +108,16 @@ def ambiguous(
                 [(page, second) for page, _, second in both],
             )
         ]
-        kinds = {one[query].kind, other[query].kind} - {""}
         apart = bool(answers[0] or answers[1]) and not answers[0] & answers[1]
-        if apart or len(kinds) > 1 or one[query].none != other[query].none:
+        if apart or one[query].none != other[query].none:
             found.append(query)
     return found
+
+
+def kinds_differ(one: Mapping[str, Judged], other: Mapping[str, Judged]) -> dict[str, tuple[str, str]]:
+    """Query -> the two kinds that the judges see in it."""
+    return {
+        query: (one[query].kind, other[query].kind)
+        for query in sorted(one.keys() & other.keys())
+        if one[query].kind and other[query].kind and one[query].kind != other[query].kind
+    }

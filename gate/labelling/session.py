@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from gate.labelling.journal import Journal
 from gate.labelling.judgements import KINDS, Judged, WrongActionError, last_action
 from gate.labelling.render import best_chunk, rendered
+from gate.model.frozen import EMPTY
 from gate.model.page import Chunk, Corpus
 from gate.model.pool import Pool, PoolQuery
 
 
 class Session:
-    """One judge at one pool. `only`: query -> the pages to judge, where not all are (adjudication)."""
+    """One judge at one pool. In an adjudication `only` has the pages to judge by query, and `settled` the kind of those on
+    which it is agreed.
+    """
 
     def __init__(
         self,
@@ -24,13 +28,19 @@ class Session:
         chunks: Sequence[Chunk],
         kinds: Sequence[str] = KINDS,
         only: Mapping[str, Sequence[str]] | None = None,
+        settled: Mapping[str, str] = EMPTY,
     ) -> None:
         self.pool, self._journal, self._corpus = pool, journal, corpus
         self.kinds = tuple(dict.fromkeys((*KINDS, *kinds)))
-        self._only = only
+        self._only, self._settled = only, settled
         self._chunks: dict[str, list[Chunk]] = {}
         for chunk in chunks:
             self._chunks.setdefault(chunk.doc_id, []).append(chunk)
+
+    @property
+    def adjudicates(self) -> bool:
+        """Whether only what two judges differ on is judged here."""
+        return self._only is not None
 
     @property
     def queries(self) -> list[PoolQuery]:
@@ -50,6 +60,7 @@ class Session:
         rows = []
         for query in self.queries:
             one = judged.get(query.id, Judged())
+            one = replace(one, kind=one.kind or self._settled.get(query.id, ""))
             pages = self.candidates(query)
             rows.append(
                 {

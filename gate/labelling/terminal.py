@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable
 
 from gate.labelling.session import Session
@@ -11,12 +12,18 @@ HELP = """\
 0 not an answer · 1 related · 2 answers it · w show the whole page · x no page answers this query · k KIND its kind
 n TEXT a note · s skip the query · u undo · q end (everything is saved)
 """
+NONE_OF_THESE = (
+    "x says that none of the pages which you are shown answers it; what both judges agree on stays\n"
+)
 _SHOWN = 4000
+_WIDTH = 100
 
 
 def judge(session: Session, read: Callable[[str], str], write: Callable[[str], None]) -> None:
     """Until all is judged, or the judge ends. `read` asks for a line (EOFError ends); `write` shows text."""
     write(HELP)
+    if session.adjudicates:
+        write(NONE_OF_THESE)
     while True:
         state = session.state()
         open_ones = [query for query in state["queries"] if not query["done"]]
@@ -47,7 +54,7 @@ def judge(session: Session, read: Callable[[str], str], write: Callable[[str], N
         if said == "q":
             return
         if said == "w" and page is not None:
-            write(_lines(session.plain(query["id"], page)[1]) + "\n")
+            write(_whole(session.plain(query["id"], page)[1]) + "\n")
             continue
         action = _action(said, query["id"], page, state["undo"])
         if action is None:
@@ -74,6 +81,15 @@ def _action(said: str, query: str, page: str | None, undo: int | None) -> dict[s
     if word == "n":
         return {"query": query, "note": rest}
     return None
+
+
+def _whole(text: str) -> str:
+    """All of the text, each line harmless and wrapped: who judges a page must be able to read it to its end."""
+    shown = []
+    for line in text.split("\n"):
+        harmless = terminal(line, 12 * len(line) + 1) if line.strip() else ""
+        shown += textwrap.wrap(harmless, _WIDTH, break_on_hyphens=False) or [""]
+    return "\n".join(f"  {line}" for line in shown)
 
 
 def _lines(text: str) -> str:

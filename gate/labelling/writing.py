@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from gate.labelling.judgements import Judged
 from gate.model.case import Case
+from gate.model.fingerprint import nfc
 from gate.model.pool import Pool, PoolQuery
 from gate.store.cases import split_of
 
@@ -28,7 +29,8 @@ def merged(
 ) -> tuple[dict[str, Judged], list[tuple[str, str]]]:
     """One state from one, two or three judges: where the first two agree, that; where they differ, the third decides.
 
-    What stays open is listed with the reason, as (query, reason).
+    The third saw only what they differ on, so where it says that no page answers, it means none of those. What stays open
+    is listed with the reason, as (query, reason).
     """
     if len(judges) == 1:
         return dict(judges[0]), []
@@ -44,17 +46,18 @@ def merged(
         grades, missing = {}, []
         for page in query.candidates:
             pair = (one.grades.get(page), other.grades.get(page))
-            grade = last.grades.get(page, pair[0] if pair[0] == pair[1] else None)
+            agreed = pair[0] == pair[1] is not None
+            grade = pair[0] if agreed else last.grades.get(page, 0 if last.none else None)
             if grade is None:
                 missing.append(page)
             else:
                 grades[page] = grade
-        none = last.none or (one.none and other.none)
-        kind = last.kind or (one.kind if one.kind == other.kind else "")
-        if (one.none != other.none and not last.none and missing) or (missing and not none):
+        none = (one.none and other.none) or (last.none and not any(grades.values()))
+        kind = one.kind if one.kind == other.kind else last.kind
+        if missing and not none:
             open_ones.append((query.id, f"the judges differ on {', '.join(missing[:3])}, and nobody decided"))
             continue
-        if not kind and not none:
+        if not kind and not none and any(grades.values()):
             open_ones.append(
                 (query.id, f"the judges differ on the kind ({one.kind or '-'}, {other.kind or '-'})")
             )
@@ -78,9 +81,12 @@ def write(
     balance = Counter((case.kind, case.split) for case in cases)
     number = _next_number([*own, *ids], prefix)
     by_id = {case.id: case for case in cases}
+    asked = {folded(case.query): case.id for case in cases}
     for query in pool.queries:
         state = judged.get(query.id)
         reason = _unfit(query, state)
+        if query.case is None and (same := asked.get(folded(query.query))) is not None:
+            reason = f"the case '{same}' asks it already"
         if state is None or reason:
             left_out.append((query.id, reason or "not judged"))
             continue
@@ -91,9 +97,15 @@ def write(
                 amended[query.case] = _amended(by_id[query.case], relevant, rejected)
             continue
         name = f"{prefix}-{number:03d}"
+        asked[folded(query.query)] = name
         number += 1
         rows.append(_row(name, query, state, relevant, rejected, balance))
     return Written(rows, amended, left_out)
+
+
+def folded(query: str) -> str:
+    """What makes two queries the same one: not their case, their spaces or their Unicode form."""
+    return " ".join(nfc(query).casefold().split())
 
 
 def _unfit(query: PoolQuery, state: Judged | None) -> str:

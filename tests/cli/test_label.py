@@ -128,6 +128,7 @@ def test_two_judges_and_a_third(pooled: Project, monkeypatch: pytest.MonkeyPatch
 
     judge(pooled, monkeypatch, "eve", decide, verb=("adjudicate", "first", "ada", "bob"))
     assert asked == ["api"], "only what they differ on"
+    assert '"kind"' not in pooled.read("eval/judgements/first.eve.jsonl"), "they agree on the kinds"
     done = pooled.gate("label", "write", "first", "--judges", "ada,bob,eve", "--to", "eval/cases.jsonl")
     assert done.code == 0, done.err
     rows = [json.loads(line) for line in pooled.read("eval/cases.jsonl").splitlines()]
@@ -136,6 +137,7 @@ def test_two_judges_and_a_third(pooled: Project, monkeypatch: pytest.MonkeyPatch
     assert header["pooled_from"] == ["keyword_chunks", "keyword_pages"]
     assert header["pool_depth"] == 10
     assert 0.5 < header["kappa"] <= 1
+    assert header["kappa_of"] == ["ada", "bob"]
     assert cases[:8] == pooled.cases, "no old case changed"
     new = cases[8:]
     assert [case["id"] for case in new] == ["q-013", "q-014", "q-015"]
@@ -145,6 +147,11 @@ def test_two_judges_and_a_third(pooled: Project, monkeypatch: pytest.MonkeyPatch
         rejected = set(query["candidates"]) - set(case["relevant_doc_ids"])
         assert set(case.get("not_relevant_doc_ids", ())) == rejected, "what was rejected is kept"
     assert "left out q-004: no page answers it" in done.out
+    assert "q-013 (semantic, dev)" in done.out
+    assert "1 of 3 are gated (test)" in done.out
+    again = pooled.gate("label", "write", "first", "--judges", "ada,bob,eve", "--to", "eval/cases.jsonl")
+    assert "0 new cases" in again.out
+    assert "left out q-001: the case 'q-013' asks it already" in again.out
     assert pooled.gate("check").code == 0
     assert pooled.gate("baseline").code == 0
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gate.labelling.agreement import ambiguous, differences, kappa, shared
+from gate.labelling.agreement import ambiguous, differences, kappa, kinds_differ, shared
 from gate.labelling.judgements import Judged
 
 PAIRS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=2, max_size=80)
@@ -73,4 +73,5 @@ def test_differences_and_ambiguous_queries() -> None:
     pairs = shared(one, other)
     assert pairs == [("a", "p", 2, 0), ("a", "q", 0, 2), ("b", "p", 1, 2), ("c", "p", 2, 2)]
     assert [(found.query, found.page) for found in differences(pairs)] == [("a", "p"), ("a", "q"), ("b", "p")]
-    assert ambiguous(one, other, pairs) == ["a", "c"], "no answering page in common; another kind"
+    assert ambiguous(one, other, pairs) == ["a"], "no answering page in common"
+    assert kinds_differ(one, other) == {"c": ("semantic", "exact_term")}
