@@ -91,7 +91,7 @@ def test_a_broken_page_fails_the_gate_and_the_comment_says_what_broke(
     verdict = next(line for line in comment.splitlines() if line.startswith("### "))
     assert "regression" in verdict
     assert "exact_term" in verdict
-    assert re.search(r"\d+ of 10", verdict), "the kind's count stands in the verdict line"
+    assert re.search(r"\d+ of 13", verdict), "the kind's count stands in the verdict line"
     about = comment[comment.index(CASE) :]
     assert PAGE in about
     assert "1 -> " in about, "the rank before"
@@ -151,9 +151,9 @@ def test_the_demo_measures_three_arms_without_a_key_a_network_or_a_cache(orbit: 
     )
     assert done.returncode == 0, done.stdout + done.stderr
     arms = json.loads(orbit.read("report.json"))["suites"][0]["arms"]
-    assert {name: arm["n"] for name, arm in arms.items()} == {"keyword": 37, "vector": 37, "hybrid": 37}
+    assert {name: arm["n"] for name, arm in arms.items()} == {"keyword": 39, "vector": 39, "hybrid": 39}
     for name in arms:
-        assert re.search(rf"^{name} +all +37 ", done.stdout, re.MULTILINE), name
+        assert re.search(rf"^{name} +all +39 ", done.stdout, re.MULTILINE), name
 
 
 MACHINES = (
@@ -243,11 +243,11 @@ def test_the_set_has_the_shape_that_was_promised(orbit: Project) -> None:
 def test_the_difficulty_is_that_of_a_real_set(orbit: Project) -> None:
     code, everything = orbit.report("--split", "all", "--no-baseline")
     keyword = everything["arms"]["keyword"]
-    assert (code, keyword["n"]) == (0, 75)
-    assert 0.75 <= keyword["recall"] <= 0.9
+    assert (code, keyword["n"]) == (0, 76)
+    assert 0.7 <= keyword["recall"] <= 0.9, "some cases have more relevant pages than fit into the top 5"
     assert keyword["hit"] > 0.9
     assert 1 <= keyword["diagnosis"]["counts"]["ranking"] <= 4
     _, test = orbit.report("--no-baseline")
     keyword = test["arms"]["keyword"]
-    assert keyword["n"] == 37
+    assert keyword["n"] == 39
     assert all(kind["recall"] < 1.0 for kind in keyword["by_kind"].values())
