@@ -31,8 +31,10 @@ from gate.model.verdict import Finding, Level, Verdict, decide
 from gate.model.wording import listed, plural
 from gate.noise import doubted
 from gate.renames import follow_renames, relabelled
+from gate.report.behind import ahead_finding
 from gate.report.flaky import flaky_findings
 from gate.situation import Run, Side, Situation, resolve, unmeasured
+from gate.store import git
 from gate.summary import NO_SITUATION, Extras, suite_report
 
 _ORDER = list(Level)
@@ -57,6 +59,7 @@ def judge(
         run, situation, findings = _compared(project, suite, run, measured, again)
         if against is not None:
             findings += incomplete(str(args.against), against)
+        findings += _behind(project, args)
     else:
         situation, findings = NO_SITUATION, list(unmeasured(run))
     # Said once, with the lines and for every split and the QA gold; the situation only knows the evaluated cases.
@@ -119,6 +122,12 @@ def _compared(
 def _rejected(suite: Suite) -> dict[str, tuple[str, ...]]:
     """Case -> the pages that were judged and rejected for it."""
     return {case.id: case.not_relevant for case in suite.cases.cases if case.not_relevant}
+
+
+def _behind(project: Project, args: argparse.Namespace) -> Iterator[Finding]:
+    """Where the base went on without this checkout. In the Action the base is what was merged, so it never did."""
+    if project.base is not None and (commits := git.ahead(project.base)):
+        yield ahead_finding(str(args.base), commits)
 
 
 def _extras(suite: Suite, measured: Measured, args: argparse.Namespace) -> Extras:
