@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from gate.commands._comment import post_everywhere, post_report
 from gate.commands._remote import find_settings
-from gate.commands._step import Outputs, event_of, problem_list
+from gate.commands._step import Outputs, event_of
 from gate.commands._step_publish import append_summary
 from gate.commands._upstream import approved_losses, template_folders
 from gate.errors import GateError, InputError, Problem, did_you_mean, raise_all
@@ -27,6 +27,7 @@ from gate.github.propose import Proposer, path_inside
 from gate.github.workflow import command, mask
 from gate.model.verdict import Exit, Verdict
 from gate.report.escape import terminal
+from gate.report.fault import problem_list
 
 if TYPE_CHECKING:
     from gate.commands._remote import Found
