@@ -14,7 +14,7 @@ from gate.commands._base_tree import BaseTree
 from gate.commands._crosswise import explained
 from gate.commands._drift import drifted
 from gate.commands._gone import page_renames
-from gate.commands._load import Suite
+from gate.commands._load import Suite, not_gated
 from gate.commands._measure import Measured
 from gate.commands._notices import notices
 from gate.commands._out_of_reach import baseline_outside, config_moved
@@ -142,6 +142,7 @@ def _extras(suite: Suite, measured: Measured, args: argparse.Namespace) -> Extra
         tied=measured.tied,
         traces=measured.traces,
         rejected=_rejected(suite),
+        not_gated=not_gated(suite),
     )
 
 

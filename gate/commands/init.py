@@ -79,7 +79,9 @@ def run(args: argparse.Namespace) -> int:
         canonical.write_text(path, text, targets[path])
         _output.emit(f"wrote {targets[path]}\n")
     _output.emit(
-        "next: replace the starter cases in eval/retrieval_queries.jsonl with questions your users ask,\n"
+        "next: replace the starter cases in eval/retrieval_queries.jsonl with questions your users ask;\n"
+        "an id that ends in an even number is in the test split, which is gated, one that ends in an odd number in dev,\n"
+        "for tuning ('split' in a row decides otherwise, and an id without a number goes by its hash),\n"
         "then 'gate baseline' to record what is true now, commit, and 'gate run' from then on;\n"
         "in the workflows, put the commit of the action's release in the place of its tag\n"
     )

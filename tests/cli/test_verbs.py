@@ -285,3 +285,16 @@ def test_compare_leaves_no_pass_of_an_earlier_comparison(project: Project) -> No
     assert "verdict=invalid" in project.read("c.md")
     assert not (project.root / "c.json").exists()
     assert (project.root / "a.json").exists()
+
+
+# -- cases that no verdict looks at are counted where the others are
+
+
+def test_a_run_says_how_many_cases_are_not_gated(project: Project) -> None:
+    done = project.gate("run", "--base", "main", "--markdown", "comment.md")
+    said = "6 cases (test split; 2 more in dev, not gated), k = 2"
+    assert said in done.out
+    assert said in project.read("comment.md")
+    dev = project.gate("run", "--split", "dev").out
+    assert "2 cases (dev split; 6 more in test, not measured)" in dev
+    assert "8 cases (all split), k" in project.gate("run", "--split", "all").out
