@@ -234,7 +234,9 @@ def lead_line(suite: SuiteReport, medium: Medium) -> str:
 def _others(suite: SuiteReport) -> str:
     """`; 1 more in dev, not gated`: cases that somebody labelled and that no verdict looks at."""
     word = "gated" if suite.split == "test" else "measured"
-    return "".join(f"; {count:,} more in {split}, not {word}" for split, count in suite.not_gated.items() if count)
+    return "".join(
+        f"; {count:,} more in {split}, not {word}" for split, count in suite.not_gated.items() if count
+    )
 
 
 def counts_line(suite: SuiteReport, medium: Medium) -> str:
