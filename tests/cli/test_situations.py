@@ -1327,3 +1327,19 @@ def test_a_regression_names_the_command_that_explains_it(project: Project) -> No
     assert f"'gate explain q-02 --base {commit}' shows how a case was lost." in done.out
     assert project.gate("explain", "q-02", "--base", commit).code == 0
     assert "'gate explain q-02' shows" in project.gate("run").out
+
+
+def test_how_added_cases_score_is_seen_although_the_baseline_is_not_refreshed(project: Project) -> None:
+    project.cases += [
+        {"id": "q-14", "query": "green", "relevant_doc_ids": ["news"], "kind": "semantic"},
+        {"id": "q-16", "query": "cloth", "relevant_doc_ids": ["guide", "install"], "kind": "semantic"},
+    ]
+    project.save_cases()
+    done = project.gate("run", "--base", "main", "--markdown", "comment.md")
+    assert done.code == 2
+    title = "Added cases: 2 (all pages found: by keyword for 1)"
+    assert title in done.out
+    assert f"<summary>{title}</summary>" in project.read("comment.md"), "without unfolding anything"
+    assert 'q-14  "green"  semantic: keyword found all (rank 1)' in done.out
+    assert 'q-16  "cloth"  semantic: keyword missed install (outside the pool)' in done.out
+    assert done.out.index("Added cases") < done.out.index("All misses")
