@@ -19,6 +19,7 @@ from gate.commands._measure import Measured
 from gate.commands._notices import notices
 from gate.commands._out_of_reach import baseline_outside, config_moved
 from gate.commands._project import Project
+from gate.commands._shortened import shortened
 from gate.commands._typed import typed_policy
 from gate.commands.compare import incomplete
 from gate.compare import Context, compare_arm
@@ -114,6 +115,7 @@ def _compared(
     findings += policy_findings(project, suite, run, situation)
     findings += flaky_findings(situation.arms, run.now.settings.k)
     findings += [*config_moved(project), *baseline_outside(project, suite)]
+    findings += shortened(project, suite, situation)
     if project.base is not None:
         findings += drifted(project.base, suite.name, run.rules, project.metrics)
     return run, situation, findings

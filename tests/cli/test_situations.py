@@ -1343,3 +1343,41 @@ def test_how_added_cases_score_is_seen_although_the_baseline_is_not_refreshed(pr
     assert 'q-14  "green"  semantic: keyword found all (rank 1)' in done.out
     assert 'q-16  "cloth"  semantic: keyword missed install (outside the pool)' in done.out
     assert done.out.index("Added cases") < done.out.index("All misses")
+
+
+# -- a page that says less and is still found
+
+
+def test_a_page_that_lost_its_passage_and_is_still_found_is_a_notice(project: Project) -> None:
+    project.edit("docs/errors.md", "E102 means that nobody knows where the widget went.\n", "Hm.\n")
+    done = project.gate("run", "--base", "main", "--json", "report.json")
+    assert done.code == 0
+    suite = json.loads(project.read("report.json"))["suites"][0]
+    found = next(f for f in suite["findings"] if f["code"] == "answering-page-shorter")
+    assert (suite["verdict"], found["level"]) == ("pass", "notice")
+    assert found["text"] == "errors was edited and is shorter now; it answers q-02, q-08, and qa-1 cites it"
+    assert "look whether the passage that answers is still there" in done.out
+    assert "answering-page-shorter" not in codes(project.report()[1]), "without a base nobody knows its text"
+
+
+@pytest.mark.parametrize(
+    ("page", "old", "new", "said"),
+    [
+        ("errors", "Shake it.", "Shake it well.", False),
+        ("errors", "Shake it.", "Rattle it.", False),
+        ("errors", "## E102 WidgetLost", "## Lost, which is E102", True),
+        ("news", "The widget can be painted green now, and", "And", False),
+    ],
+)
+def test_only_a_page_that_answers_and_says_less_is_named(
+    project: Project, page: str, old: str, new: str, said: bool
+) -> None:
+    project.edit(f"docs/{page}.md", old, new)
+    assert ("answering-page-shorter" in codes(project.report("--base", "main")[1])) is said
+
+
+def test_a_page_whose_loss_is_shown_is_not_named_again(project: Project) -> None:
+    break_e101(project)
+    project.edit("docs/errors.md", "Shake it.", "")
+    code, suite = project.report("--base", "main")
+    assert (code, "answering-page-shorter" in codes(suite)) == (1, False)
