@@ -8,6 +8,7 @@ import os
 import pkgutil
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
 from gate import __version__
@@ -67,7 +68,7 @@ def parser() -> argparse.ArgumentParser:
             allow_abbrev=False,
         )
         module.add_arguments(sub)
-        sub.set_defaults(run=module.run)
+        sub.set_defaults(run=module.run, guard=getattr(module, "guard", nullcontext))
     return top
 
 
@@ -99,18 +100,18 @@ def _guarded(args: argparse.Namespace, words: Sequence[str]) -> int:
     from gate.errors import GateError
 
     try:
-        _check_values(args, words)
-        return int(args.run(args))
+        with args.guard(args):
+            _check_values(args, words)
+            return int(args.run(args))
     except GateError as fault:
         if args.debug:
             _traceback()
         for problem in fault.problems:
             print(_inert(str(problem)), file=sys.stderr)
         if len(fault.problems) > 1:
-            print(
-                f"{len(fault.problems)} problems. Nothing was measured and nothing was written.",
-                file=sys.stderr,
-            )
+            # With --markdown there is a file, which says the same.
+            written = "" if getattr(args, "markdown", None) else " and nothing was written"
+            print(f"{len(fault.problems)} problems. Nothing was measured{written}.", file=sys.stderr)
         return fault.exit_code
     except KeyboardInterrupt:
         print("Interrupted.", file=sys.stderr)

@@ -29,6 +29,9 @@ from gate.rescoring import under, within_both
 __all__ = ["APPROVAL_NEEDED", "Run", "Side", "Situation", "resolve", "unmeasured"]
 
 
+REASON = ' --reason "why"'
+
+
 @dataclass(frozen=True, slots=True)
 class Situation:
     """What the table says: findings, and the paired comparison of each arm where one could be made."""
@@ -50,7 +53,7 @@ def resolve(run: Run, metrics: Metrics) -> Situation:
     before, faults = _same_meaning(run, trusted, metrics)
     changes = case_changes(run.now.cases, trusted.cases)
     findings += faults
-    findings += _changed_cases(run, trusted, changes)
+    place = len(findings)
     findings += absent(run, trusted)
     findings += edited_baseline(run, trusted, changes)
     findings += edited_rules(run)
@@ -62,6 +65,7 @@ def resolve(run: Run, metrics: Metrics) -> Situation:
     names = run.rules.policy.metrics
     findings += renames_told(run, pages.renamed)
     if before is None or run.on_base is None:
+        findings[place:place] = _changed_cases(run, trusted, changes, lost=False)
         return Situation(tuple(findings), cases=changes, pages=pages, metrics=names)
     deciding = tuple(dict.fromkeys((*names, *run.head.settings.policy.metrics)))
     context = Context(
@@ -88,6 +92,8 @@ def resolve(run: Run, metrics: Metrics) -> Situation:
             flaky=unconfirmed(kept, again, deciding),
         )
         under_base = _compared(at_base, kept, own)
+    lost = any(not move.accepted for one in (*arms.values(), *under_base.values()) for move in one.lost)
+    findings[place:place] = _changed_cases(run, trusted, changes, lost=lost)
     findings += accepted_here(run, trusted, (arms, under_base))
     findings += not_stable_here(run, arms)
     findings += _nothing_compared(run, arms)
@@ -269,7 +275,8 @@ def _same_meaning(
     return before, [banner, *not_reproduced(run, brought)]
 
 
-def _changed_cases(run: Run, trusted: Measurement, changes: CaseChanges) -> Iterator[Finding]:
+def _changed_cases(run: Run, trusted: Measurement, changes: CaseChanges, *, lost: bool) -> Iterator[Finding]:
+    """`lost`: a case that nobody accepted is lost as well, so a refresh will ask why."""
     if not changes:
         return
     brought = run.brings
@@ -283,7 +290,7 @@ def _changed_cases(run: Run, trusted: Measurement, changes: CaseChanges) -> Iter
                 f"{where} was recorded on {shown(trusted.cases_version)}; "
                 f"this run has {shown(run.now.cases_version)} ({changes})"
             ),
-            todo=f"Refresh it with 'gate baseline {run.suite}'.",
+            todo=f"Refresh it with 'gate baseline {run.suite}{REASON if lost else ''}'.",
         )
         return
     yield Finding(

@@ -45,6 +45,7 @@ class Extras(NamedTuple):
     traces: Mapping[str, Mapping[str, Trace]] = EMPTY
     rejected: Mapping[str, Sequence[str]] = EMPTY
     again: Mapping[Pair, Row] = EMPTY
+    not_gated: Mapping[str, int] = EMPTY
 
 
 def mean_names(metrics: Metrics) -> dict[str, str]:
@@ -96,6 +97,7 @@ def suite_report(
         },
         labels=now.cases,
         sources=dict(extras.sources),
+        not_gated=dict(extras.not_gated),
         pages=now.pages,
     )
 

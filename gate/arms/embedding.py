@@ -75,6 +75,13 @@ def embedded(settings: Settings, where: str, root: Path | None) -> bool:
     return is_local(settings.embedder, where, root)
 
 
+def lacking(settings: Settings, root: Path | None) -> Iterable[str]:
+    """What its embedder needs and this machine does not have, such as the package with the model."""
+    from gate.embedders._resolve import lacking as of_embedder
+
+    return of_embedder(settings.embedder, "the arm", root)
+
+
 def credentials(settings: Settings) -> Iterable[tuple[str, str]]:
     """(environment variable, address) of every secret that its embedder sends."""
     from gate.embedders._resolve import credentials as sent

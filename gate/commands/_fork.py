@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gate.commands._comment import post_everywhere, post_report
 from gate.commands._remote import find_settings
-from gate.commands._step import Outputs, event_of, problem_list
+from gate.commands._step import Outputs, event_of
 from gate.commands._step_publish import append_summary
 from gate.commands._upstream import approved_losses, template_folders
 from gate.errors import GateError, InputError, Problem, did_you_mean, raise_all
@@ -27,6 +27,7 @@ from gate.github.tree import Tree, path_inside
 from gate.github.workflow import command, mask
 from gate.model.verdict import Exit, Verdict, of_fault
 from gate.report.escape import terminal
+from gate.report.fault import fault_text
 
 if TYPE_CHECKING:
     from gate.commands._remote import Found
@@ -72,15 +73,18 @@ def _run(environment: Mapping[str, str], outputs: Outputs, token: str) -> int:
         print("comment: nothing, the run had a token of this repository and has commented itself")
         return 0
     client = Tree(token, event.repository, event.api_url)
-    pull = find_pull(client, event)
-    if pull is None:
+    pulls = find_pulls(client, event)
+    if not pulls:
         print("comment: nothing, no open pull request has this commit as its head any more")
         return 0
     heading = f"**{NOT_VERIFIED}**"
+    pull = pulls[0]
     try:
+        _only_one(pulls)
         report = judged(client, event, inputs, pull, run)
     except GateError as fault:
-        _post_refusal(client, event, inputs, pull, heading, fault)
+        for one in pulls:
+            _post_refusal(client, event, inputs, one, heading, fault)
         raise
     outputs.set("verdict", report.verdict.value)
     log = f"{event.server_url}/{event.repository}/actions/runs/{run}"
@@ -120,11 +124,13 @@ def expected(event: Event, inputs: Inputs) -> int:
     return run.id
 
 
-def find_pull(client: Tree, event: Event) -> PullState | None:
-    """The open pull request whose head this run measured; None where it is closed or has moved on."""
+def find_pulls(client: Tree, event: Event) -> list[PullState]:
+    """The open pull request whose head this run measured; none where it is closed or has moved on, and more than one
+    where the same branch asks to be merged into several.
+    """
     run = event.finished
     assert run is not None
-    found = [
+    return [
         pull
         for pull in client.open_pulls(run.head_owner, run.head_branch)
         if pull.open
@@ -132,13 +138,15 @@ def find_pull(client: Tree, event: Event) -> PullState | None:
         and pull.head_ref == run.head_branch
         and pull.head_repo.lower() == run.head_repo.lower()
     ]
-    if len(found) > 1:
-        numbers = ", ".join(f"#{pull.number}" for pull in found)
+
+
+def _only_one(pulls: Sequence[PullState]) -> None:
+    """Which of several was measured nobody knows; an old green comment may stand on none of them."""
+    if len(pulls) > 1:
+        numbers = ", ".join(f"#{pull.number}" for pull in pulls)
         what = f"several open pull requests have this commit as their head ({numbers})"
-        raise InputError(
-            Problem("workflow_run", what, "Close all but one; it is not known which was measured.")
-        )
-    return found[0] if found else None
+        todo = "Close all but one; it is not known which was measured."
+        raise InputError(Problem("workflow_run", what, todo))
 
 
 def judged(client: Tree, event: Event, inputs: Inputs, pull: PullState, run: int) -> Report:
@@ -301,12 +309,8 @@ def _post_refusal(
     client: Tree, event: Event, inputs: Inputs, pull: PullState, heading: str, fault: GateError
 ) -> None:
     """Nothing could be judged: every comment of ours says so. An old green one may not stand."""
-    lines = problem_list(fault.problems)
     verdict = of_fault(fault.exit_code)
-    body = (
-        f"{heading}\n\n<!-- retrieval-gate verdict={verdict.value} -->\n"
-        f"### ⛔ {verdict.value.replace('_', ' ')}: nothing could be judged\n\n{lines}\n"
-    )
+    body = f"{heading}\n\n{fault_text(fault, 'nothing could be judged')}"
     try:
         posted = post_everywhere(client, pull.number, inputs, event, verdict, body)
     except GitHubError as again:

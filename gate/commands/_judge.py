@@ -14,11 +14,12 @@ from gate.commands._base_tree import BaseTree
 from gate.commands._crosswise import explained
 from gate.commands._drift import drifted
 from gate.commands._gone import page_renames
-from gate.commands._load import Suite
+from gate.commands._load import Suite, not_gated
 from gate.commands._measure import Measured
 from gate.commands._notices import notices
 from gate.commands._out_of_reach import baseline_outside, config_moved
 from gate.commands._project import Project
+from gate.commands._shortened import shortened
 from gate.commands._typed import typed_policy
 from gate.commands.compare import incomplete
 from gate.compare import Context, compare_arm
@@ -31,9 +32,11 @@ from gate.model.verdict import Finding, Level, Verdict, decide
 from gate.model.wording import listed, plural
 from gate.noise import doubted
 from gate.renames import follow_renames, relabelled
+from gate.report.behind import ahead_finding
 from gate.report.flaky import flaky_findings
 from gate.rescoring import within_both
 from gate.situation import Run, Side, Situation, resolve, unmeasured
+from gate.store import git
 from gate.summary import NO_SITUATION, Extras, suite_report
 
 _ORDER = list(Level)
@@ -58,6 +61,7 @@ def judge(
         run, situation, findings = _compared(project, suite, run, measured, again)
         if against is not None:
             findings += incomplete(str(args.against), against)
+        findings += _behind(project, args)
     else:
         situation, findings = NO_SITUATION, list(unmeasured(run))
     # Said once, with the lines and for every split and the QA gold; the situation only knows the evaluated cases.
@@ -112,6 +116,7 @@ def _compared(
     findings += policy_findings(project, suite, run, situation)
     findings += flaky_findings(situation.arms, run.now.settings.k)
     findings += [*config_moved(project), *baseline_outside(project, suite)]
+    findings += shortened(project, suite, situation)
     if project.base is not None:
         findings += drifted(project.base, suite.name, run.rules, project.metrics)
     return run, situation, findings
@@ -120,6 +125,12 @@ def _compared(
 def _rejected(suite: Suite) -> dict[str, tuple[str, ...]]:
     """Case -> the pages that were judged and rejected for it."""
     return {case.id: case.not_relevant for case in suite.cases.cases if case.not_relevant}
+
+
+def _behind(project: Project, args: argparse.Namespace) -> Iterator[Finding]:
+    """Where the base went on without this checkout. In the Action the base is what was merged, so it never did."""
+    if project.base is not None and (commits := git.ahead(project.base)):
+        yield ahead_finding(str(args.base), commits)
 
 
 def _extras(suite: Suite, measured: Measured, args: argparse.Namespace) -> Extras:
@@ -134,6 +145,7 @@ def _extras(suite: Suite, measured: Measured, args: argparse.Namespace) -> Extra
         tied=measured.tied,
         traces=measured.traces,
         rejected=_rejected(suite),
+        not_gated=not_gated(suite),
     )
 
 

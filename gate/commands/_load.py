@@ -6,6 +6,7 @@ Every problem in every input is gathered and raised together, before anything is
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from collections.abc import Mapping
 from functools import partial
 from typing import Any, NamedTuple
@@ -114,6 +115,12 @@ def load_suite(project: Project, name: str, args: argparse.Namespace) -> Suite:
         grants=allowed,
         generate=generate,
     )
+
+
+def not_gated(suite: Suite) -> dict[str, int]:
+    """How many labelled cases lie in another split than the evaluated one, by split."""
+    own = suite.settings.split
+    return dict(Counter(case.split for case in suite.cases.all_cases if own not in ("all", case.split)))
 
 
 def wants_baseline(args: argparse.Namespace, settings: SuiteSettings) -> bool:

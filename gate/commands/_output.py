@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gate.errors import InputError, Problem
+from gate.errors import GateError, InputError, Problem
 
 if TYPE_CHECKING:
     from gate.model.report import Report
@@ -68,6 +69,40 @@ def check_targets(args: argparse.Namespace) -> None:
                     "Name another file, or remove it first.",
                 )
             )
+
+
+@contextmanager
+def replacing(args: argparse.Namespace) -> Iterator[None]:
+    """Around what makes the outputs of `args`: where it fails, no file may go on telling of an earlier run.
+
+    The Markdown file then tells of the fault, as a comment of the Action does. What would be read by programs goes: a
+    report of nothing would be one more thing for each of them to know.
+    """
+    check_targets(args)
+    try:
+        yield
+    except GateError as fault:
+        from gate.report.fault import fault_text
+        from gate.store import canonical
+
+        _remove_outputs(args, "json", "html")
+        if args.markdown and args.markdown != "-":
+            canonical.write_text(Path(args.markdown), fault_text(fault), args.markdown)
+        raise
+    except BaseException:
+        _remove_outputs(args, "json", "html", "markdown")
+        raise
+
+
+def _remove_outputs(args: argparse.Namespace, *flags: str) -> None:
+    """Remove plain files that these flags name; not one that the command also reads, which is the user's."""
+    read = [
+        Path(name).resolve() for name in (getattr(args, "against", None), *getattr(args, "files", ())) if name
+    ]
+    for flag in flags:
+        path = Path(getattr(args, flag, None) or "-")
+        if path.is_file() and path.resolve() not in read:
+            path.unlink()
 
 
 def _is_ours(path: Path) -> bool:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gate.commands._handover import AGAIN, NOT_LEFT, baseline_left, commit_left, file_of
 from gate.commands._refresh import Change, change_report, reason_of
 from gate.commands._remote import Found, find_settings
-from gate.commands._step import Outputs, event_of, faulty, folder_of, problem_list
+from gate.commands._step import Outputs, event_of, faulty, folder_of
 from gate.commands._step_publish import append_summary
 from gate.errors import GateError, InputError, NotMeasuredError, Problem, did_you_mean, raise_all
 from gate.github.client import GitHubError
@@ -36,6 +36,7 @@ from gate.github.workflow import command, mask
 from gate.model.verdict import Exit, Verdict
 from gate.model.wording import listed
 from gate.report.escape import code, plain, terminal
+from gate.report.fault import problem_list
 from gate.store import accepted, baselines
 from gate.store.text import decode
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import secrets
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from gate.github.event import Event, read_event
 from gate.github.workflow import command, output
 from gate.model.verdict import Verdict, of_fault
 from gate.report.escape import terminal
+from gate.report.fault import fault_body, fault_text
 
 if TYPE_CHECKING:
     from gate.model.report import Report, SuiteReport
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 REPORT = "report.json"
 FAULT = "fault.md"
-LIST_BYTES = 50_000
 
 
 class Outputs:
@@ -163,23 +163,15 @@ def faulty(fault: GateError, outputs: Outputs, folder: Path, title: str = "", sp
     """Nothing could be measured: say so in the log, the outputs, the comment and the summary. `title` is what did not
     come about, `spent` what it has cost so far.
     """
-    verdict = of_fault(fault.exit_code)
     for problem in fault.problems[:10]:
         print(command("error", terminal(str(problem), 1000)), end="")
-    title = title or ("nothing was measured" if verdict is Verdict.INVALID else "")
-    (folder / FAULT).write_text(fault_body(verdict, title, problem_list(fault.problems)), encoding="utf-8")
-    outputs.set("verdict", verdict.value)
+    (folder / FAULT).write_text(fault_text(fault, title), encoding="utf-8")
+    outputs.set("verdict", of_fault(fault.exit_code).value)
     outputs.set("exit-code", str(fault.exit_code))
     outputs.set("regressed", "[]")
     outputs.set("unmeasured", "[]")
     outputs.set("cost-usd", spent)
     return 0
-
-
-def fault_body(verdict: Verdict, title: str, lines: str) -> str:
-    """What a comment and the summary say where there is no report: the verdict, a title, a list."""
-    said = ": ".join(filter(None, (verdict.value.replace("_", " "), title)))
-    return f"<!-- retrieval-gate verdict={verdict.value} -->\n### ⛔ {said}\n\n{lines}\n"
 
 
 def fault_of(folder: Path) -> tuple[Verdict, str]:
@@ -193,19 +185,3 @@ def fault_of(folder: Path) -> tuple[Verdict, str]:
         return verdict, body
     lines = "- The gate broke, or was stopped before it came to a verdict. The log of this job says where."
     return Verdict.NOT_MEASURED, fault_body(Verdict.NOT_MEASURED, "", lines)
-
-
-def problem_list(problems: Sequence[Problem], most: int = 50) -> str:
-    """The problems as a list in Markdown that fits into a comment, however much escaping makes of them."""
-    from gate.report.escape import plain
-
-    lines: list[str] = []
-    room = LIST_BYTES
-    for problem in problems[:most]:
-        line = f"- {plain(str(problem), 1000)}"
-        room -= len(line.encode()) + 1
-        if room < 0:
-            break
-        lines.append(line)
-    left = len(problems) - len(lines)
-    return "\n".join([*lines, *([f"- and {left} more"] if left else [])])

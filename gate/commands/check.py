@@ -83,6 +83,7 @@ def describe(suite: Suite, root: Path) -> dict[str, Any]:
     from collections import Counter
 
     from gate.commands._gone import gone_labels_of
+    from gate.commands._load import not_gated
     from gate.commands._measure import label
     from gate.compare import case_changes
     from gate.labelling.lint import lint, shallow
@@ -119,9 +120,7 @@ def describe(suite: Suite, root: Path) -> dict[str, Any]:
         "pages": len(suite.corpus.pages),
         "cases": len(suite.cases.cases),
         "split": suite.settings.split,
-        "not_gated": dict(
-            Counter(c.split for c in suite.cases.all_cases if suite.settings.split not in ("all", c.split))
-        ),
+        "not_gated": not_gated(suite),
         "kinds": dict(sorted(kinds.items())),
         "questions": None if suite.questions is None else len(suite.questions),
         "notices": notices,

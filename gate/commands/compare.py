@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from gate.commands import _flags
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from gate.model.measurement import Measurement
     from gate.model.metric import Metrics
     from gate.model.report import ArmReport, SuiteReport
@@ -39,6 +41,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _flags.add_outputs(parser)
 
 
+def guard(args: argparse.Namespace) -> AbstractContextManager[None]:
+    """No output file of an earlier run outlives a run that fails."""
+    from gate.commands import _output
+
+    return _output.replacing(args)
+
+
 def run(args: argparse.Namespace) -> int:
     from pathlib import Path
 
@@ -49,7 +58,6 @@ def run(args: argparse.Namespace) -> int:
     from gate.store import reports
     from gate.summary import whole_report
 
-    _output.check_targets(args)
     if len(args.files) < 2:
         raise InputError(
             Problem("gate compare", "needs at least two files", "Name the before first, then the after.")

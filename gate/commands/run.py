@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from gate.commands import _flags
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from gate.commands._pipeline import Outcome
 
 HELP = "measure, compare with the baseline, and exit with the verdict"
@@ -52,12 +54,18 @@ def ks(text: str) -> tuple[int, ...]:
     return values
 
 
+def guard(args: argparse.Namespace) -> AbstractContextManager[None]:
+    """No output file of an earlier run outlives a run that fails."""
+    from gate.commands import _output
+
+    return _output.replacing(args)
+
+
 def run(args: argparse.Namespace) -> int:
     from gate.commands import _output
     from gate.commands._pipeline import execute
     from gate.commands._templates import overrides
 
-    _output.check_targets(args)
     outcome = execute(args)
     with overrides(outcome.project, outcome.suites) as folders:
         _output.write(args, outcome.report, folders)

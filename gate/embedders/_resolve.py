@@ -44,6 +44,13 @@ def credentials(embedder: Setting, where: str, root: Path | None) -> Iterable[tu
     return tuple(told(settings)) if told is not None else ()
 
 
+def lacking(embedder: Setting, where: str, root: Path | None) -> Iterable[str]:
+    """What the machine does not have and this embedder needs, where its file tells."""
+    module, settings = _typed(embedder, where, root)
+    told = getattr(module, "lacking", None)
+    return tuple(told(settings, root)) if told is not None else ()
+
+
 def is_local(embedder: Setting, where: str, root: Path | None) -> bool:
     """Whether it runs in this process, costs nothing and gives the same vectors again: its file says `LOCAL = True`."""
     module, _ = _typed(embedder, where, root)

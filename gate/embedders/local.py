@@ -54,6 +54,16 @@ def absent(package: str, extra: str) -> ModelAbsentError:
     return ModelAbsentError(f"the package {package} is not installed. {todo}")
 
 
+def uninstalled(packages: Sequence[str], extra: str) -> Iterator[str]:
+    """For each package that is not there what `absent` says. Nothing is imported."""
+    return (str(absent(name, extra)) for name in packages if importlib.util.find_spec(name) is None)
+
+
+def lacking(settings: Settings, root: Path | None) -> Iterator[str]:  # noqa: ARG001 - every embedder is asked alike
+    """The packages that it reads and does not find."""
+    return uninstalled((PACKAGE, "tokenizers"), "local")
+
+
 def build(settings: Settings, host: Host) -> LocalEmbedder:  # noqa: ARG001 - every embedder is built alike
     """Nothing is read before the first text."""
     return LocalEmbedder()

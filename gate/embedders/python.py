@@ -7,6 +7,7 @@ and has `embed`. Sync or async; lists, numpy or torch. It never runs in the gate
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field
@@ -27,6 +28,11 @@ class Settings(Bridged):
 def credentials(settings: Settings) -> Iterable[tuple[str, str]]:
     """(variable, "") for what the code is handed."""
     return settings.credentials()
+
+
+def lacking(settings: Settings, root: Path | None) -> Iterable[str]:
+    """The interpreter, where it is not there. What is installed in it, only it could tell."""
+    return settings.lacking(root)
 
 
 def build(settings: Settings, host: Host) -> BridgedEmbedder:

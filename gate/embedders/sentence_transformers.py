@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Literal
 
 from gate.embedders._bridged import BridgedEmbedder, BridgedModel, named
@@ -18,6 +19,11 @@ class Settings(BridgedModel):
 def credentials(settings: Settings) -> Iterable[tuple[str, str]]:
     """(variable, "") for what the package is handed, such as HF_HOME."""
     return settings.credentials()
+
+
+def lacking(settings: Settings, root: Path | None) -> Iterable[str]:
+    """The interpreter, where it is not there. What is installed in it, only it could tell."""
+    return settings.lacking(root)
 
 
 def build(settings: Settings, host: Host) -> BridgedEmbedder:

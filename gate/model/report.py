@@ -154,7 +154,8 @@ class Source(Frozen):
 class SuiteReport(Frozen):
     """One suite: what was measured, what it was compared with, what was found.
 
-    `cases_version` and `qa_version` show eight digits of their digests; `versions` has all of them.
+    `cases_version` and `qa_version` show eight digits of their digests; `versions` has all of them. `not_gated`: how
+    many labelled cases lie in another split than the measured one, by split.
     """
 
     suite: str
@@ -175,6 +176,7 @@ class SuiteReport(Frozen):
     arms: dict[str, ArmReport]
     labels: dict[str, Label]
     sources: dict[str, Source] = Field(default_factory=dict)
+    not_gated: dict[str, int] = Field(default_factory=dict)
     pages: dict[str, str]
 
 

@@ -152,12 +152,13 @@ class _Board:
         return self.medium.small
 
     def name(self, name: str, arm: ArmReport) -> str:
-        reason = arm.reason
+        """The arm's name with what is special about it. Why it was not measured stands below: here it would widen each row."""
+        whole = bool(arm.reason)
         said = [
             "shown only" if not arm.gate else "",
             "new" if name not in self.suite.comparison and self.suite.comparison else "",
-            f"{len(arm.failed):,} not measured" if arm.failed and not reason else "",
-            f"not measured: {self.medium.plain(first_sentence(reason), 160)}" if reason else "",
+            f"{len(arm.failed):,} not measured" if arm.failed and not whole else "",
+            "not measured" if whole else "",
         ]
         marks = ", ".join(filter(None, said))
         return self.medium.plain(name, 60) + (f" ({marks})" if marks else "")
@@ -249,6 +250,8 @@ class _Board:
         if said:
             yield "; ".join(said) + "."
         for name, arm, found in self.arms():
+            if arm.reason:
+                yield f"{medium.plain(name, 60)} was not measured: {medium.plain(first_sentence(arm.reason), 160)}."
             if found is not None and found.n != arm.n:
                 yield (
                     f"{medium.plain(name, 60)} is compared on {plural(found.n, 'case')} of the baseline; "

@@ -223,12 +223,20 @@ def lead_line(suite: SuiteReport, medium: Medium) -> str:
     """What was measured and what it was compared with."""
     measured = (
         f"Suite {medium.strong(medium.plain(suite.suite, 80))}: {plural(len(suite.labels), 'case')} "
-        f"({suite.split} split), k = {suite.k}, pool {suite.pool}, context {suite.context}"
+        f"({suite.split} split{_others(suite)}), k = {suite.k}, pool {suite.pool}, context {suite.context}"
     )
     if suite.baseline is None:
         return f"{measured}. Compared with nothing."
     at = f" at {medium.code(suite.baseline.commit[:12])}" if suite.baseline.commit else ""
     return f"{measured}. Compared with {medium.code(suite.baseline.path)}{at}."
+
+
+def _others(suite: SuiteReport) -> str:
+    """`; 1 more in dev, not gated`: cases that somebody labelled and that no verdict looks at."""
+    word = "gated" if suite.split == "test" else "measured"
+    return "".join(
+        f"; {count:,} more in {split}, not {word}" for split, count in suite.not_gated.items() if count
+    )
 
 
 def counts_line(suite: SuiteReport, medium: Medium) -> str:

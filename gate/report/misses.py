@@ -79,18 +79,31 @@ def added(suite: SuiteReport, medium: Medium) -> Section[Added]:
         if ids
     ]
     return Section(
-        f"Added cases: {len(rows):,}",
+        f"Added cases: {len(rows):,}{_in_sum(suite, medium) if rows else ''}",
         intro="They have no baseline yet, so nothing gates them.",
         rows=tuple(rows),
         notes=tuple(notes),
     )
 
 
+def _in_sum(suite: SuiteReport, medium: Medium) -> str:
+    """` (all pages found: by keyword for 2, by vector for 1)`: in the title, since a comment folds the rows away."""
+    new = set(suite.case_changes.added)
+    found = [
+        f"by {medium.plain(name, 60)} for {sum(row.id in new and not row.missing for row in arm.cases):,}"
+        for name, arm in suite.arms.items()
+        if arm.cases
+    ]
+    return f" (all pages found: {listed(found, 4)})" if found else ""
+
+
 def _outcome(suite: SuiteReport, arm: ArmReport, row: CaseRow | None, name: str, medium: Medium) -> str:
     if row is None:
         return f"{medium.plain(name, 60)} {'not measured' if arm.failed else 'not asked'}"
     if not row.missing:
-        return f"{medium.plain(name, 60)} found all"
+        relevant = suite.labels[row.id].relevant
+        ranks = [str(row.ranked.index(page) + 1) for page in relevant if page in row.ranked]
+        return f"{medium.plain(name, 60)} found all (rank {listed(ranks, _PAGES)})"
     return f"{medium.plain(name, 60)} missed {_missing(suite, row, medium)}"
 
 

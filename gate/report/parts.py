@@ -90,6 +90,7 @@ class SuiteView(NamedTuple):
     resolved: str = ""
     counts: str = ""
     metric: str = ""
+    behind: Section[Note] = Section()
     banners: Section[Note] = Section()
     faults: Section[Note] = Section()
     changes: Section[str] = Section()

@@ -204,12 +204,22 @@ def spent_line(spent: Spent) -> str:
     return ", ".join(said)
 
 
-def notes(suite: SuiteReport, medium: Medium, levels: tuple[str, ...], title: str) -> Section[Note]:
-    """The findings of some levels, in the order found."""
+def notes(
+    suite: SuiteReport,
+    medium: Medium,
+    levels: tuple[str, ...],
+    title: str,
+    *,
+    only: tuple[str, ...] = (),
+    without: tuple[str, ...] = (),
+) -> Section[Note]:
+    """The findings of some levels, in the order found; of these `only` some codes, or all `without` some."""
     rows = tuple(
         Note(_sentence(medium.plain(finding.text)), medium.plain(finding.todo, 240) if finding.todo else "")
         for finding in suite.findings
         if finding.level.value in levels
+        and finding.code not in without
+        and (not only or finding.code in only)
     )
     return Section(title.format(len(rows)), rows=rows)
 

@@ -244,7 +244,7 @@ class _Page:
         pointer = f"\nThe evidence is too long to stand here; {self._medium.more}.\n"
         text = _tidy(self.head(view) + pointer)
         if _size(text) > budget:
-            bare = view._replace(banners=Section(), faults=Section(), counts="", lead="")
+            bare = view._replace(behind=Section(), banners=Section(), faults=Section(), counts="", lead="")
             text = _tidy(self.head(bare) + pointer)
         return text
 

