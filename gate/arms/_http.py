@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import queue
 import random
 import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlsplit
@@ -18,6 +16,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, Field
 
 from gate.arms._process import quiet
+from gate.arms._threads import side_by_side
 from gate.model.frozen import Frozen
 from gate.model.grants import origin
 from gate.model.settings import Text
@@ -160,27 +159,7 @@ class Client:
 
     def side_by_side(self, work: Callable[[str], object], asked: Iterable[str]) -> None:
         """`work` for each, `concurrency` at a time; what it raises is lost. An interrupt waits for nothing in flight."""
-        left: queue.SimpleQueue[str] = queue.SimpleQueue()
-        for one in asked:
-            left.put(one)
-
-        def take() -> None:
-            with suppress(queue.Empty):
-                while not self._ended.is_set():
-                    work(left.get_nowait())
-
-        threads = [
-            threading.Thread(target=take, name="gate-http", daemon=True)
-            for _ in range(min(self._service.concurrency, left.qsize()))
-        ]
-        try:
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
-        except BaseException:
-            self._ended.set()
-            raise
+        side_by_side(work, asked, self._service.concurrency, self._ended, "gate-http")
 
     def _patiently(self, method: str, url: str, body: Any) -> Any:
         self.open()

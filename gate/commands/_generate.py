@@ -50,16 +50,22 @@ def generation(project: Project, suite: Suite, workshop: Workshop) -> Generation
     context = suite.settings.context
 
     def answers(asked: Sequence[tuple[QaCase, Sequence[Hit]]]) -> Mapping[str, Trace | str]:
-        from concurrent.futures import ThreadPoolExecutor
+        from threading import Event
 
-        def one(question: QaCase, hits: Sequence[Hit]) -> Trace | str:
+        from gate.arms._threads import side_by_side
+
+        found: dict[str, Trace | str] = {}
+
+        def one(pair: tuple[QaCase, Sequence[Hit]]) -> None:
+            question, hits = pair
             try:
-                return generator.answer(question, hits, context)
+                found[question.id] = generator.answer(question, hits, context)
             except RuntimeError as fault:  # no key, no answer, over the cap: this question has no bucket
-                return str(fault)
+                found[question.id] = str(fault)
+            except Exception as fault:  # nothing of it may vanish
+                found[question.id] = f"{type(fault).__name__}: {fault}"
 
-        with ThreadPoolExecutor(generator.concurrency, thread_name_prefix="gate-answer") as threads:
-            found = threads.map(lambda pair: one(*pair), asked)
-            return {question.id: trace for (question, _), trace in zip(asked, found, strict=True)}
+        side_by_side(one, asked, generator.concurrency, Event(), "gate-answer")
+        return {question.id: found[question.id] for question, _ in asked}
 
     return Generation(arm, answers, generator)

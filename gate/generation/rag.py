@@ -89,6 +89,7 @@ class Generator:
         self._tokens = 0
         self._billed = 0.0
         self._open_cost = 0.0
+        self._lost_cost = 0.0
         self._unknown = False
         self._asked = 0
         self._cached = 0
@@ -143,7 +144,9 @@ class Generator:
         start = self._clock()
         with self._lock:
             self._asked += 1
-        reply, usage, repaired = self._ask(user)
+        took: list[_Usage] = []
+        reply = self._ask(user, took)
+        usage = _together(took)
         if self._store is not None:
             self._store.put(key, reply.model_dump(mode="json"))
         return trace.model_copy(
@@ -153,7 +156,7 @@ class Generator:
                 "tokens_in": usage.tokens_in,
                 "tokens_out": usage.tokens_out,
                 "cost_usd": self._cost(usage),
-                "repaired": repaired,
+                "repaired": len(took) > 1,
             }
         )
 
@@ -163,12 +166,11 @@ class Generator:
         parts += [settings.max_tokens, self._instructions, user]
         return hashlib.sha256(json.dumps(parts).encode("ascii")).hexdigest()
 
-    def _ask(self, user: str) -> tuple[Reply, _Usage, bool]:
-        """(the reply, what it took, whether it had to be repaired)."""
+    def _ask(self, user: str, took: list[_Usage]) -> Reply:
+        """The reply. `took` gains what each request took that was answered, also where its answer is of no use."""
         if not self._plain:
             try:
-                reply, usage = self._call(self._instructions, user, None, schema=True)
-                return _parsed(reply), usage, False
+                return _parsed(self._call(self._instructions, user, None, took, schema=True))
             except EndpointError as fault:
                 if fault.status not in (400, 404, 415, 422, 501) or self._settings.structured == "schema":
                     raise GenerationError(str(fault)) from None
@@ -177,18 +179,12 @@ class Generator:
                 if self._settings.structured == "schema":
                     raise GenerationError(f"its answer does not fit the schema ({_why(fault)})") from None
         try:
-            text, usage = self._call(self._instructions + _JSON, user, None, schema=False)
+            text = self._call(self._instructions + _JSON, user, None, took, schema=False)
             try:
-                return _parsed(text), usage, False
+                return _parsed(text)
             except ValueError as fault:
                 why = _why(fault)
-            repaired, more = self._call(self._instructions + _JSON, user, (str(text), why), schema=False)
-            both = _Usage(
-                usage.tokens_in + more.tokens_in,
-                usage.tokens_out + more.tokens_out,
-                usage.known and more.known,
-            )
-            return _parsed(repaired), both, True
+            return _parsed(self._call(self._instructions + _JSON, user, (str(text), why), took, schema=False))
         except EndpointError as fault:
             raise GenerationError(str(fault)) from None
         except ValueError as fault:
@@ -198,9 +194,17 @@ class Generator:
             ) from None
 
     def _call(
-        self, instructions: str, user: str, repair: tuple[str, str] | None, *, schema: bool
-    ) -> tuple[Any, _Usage]:
-        """(what came back: a Reply of the SDK's, or text; what it took)."""
+        self,
+        instructions: str,
+        user: str,
+        repair: tuple[str, str] | None,
+        took: list[_Usage],
+        *,
+        schema: bool,
+    ) -> Any:
+        """What came back: a Reply of the SDK's, or text. ValueError where it is neither."""
+        import openai
+
         turns = [{"role": "user", "content": user}]
         if repair is not None:
             turns.append({"role": "assistant", "content": repair[0][:_TEXT]})
@@ -214,16 +218,35 @@ class Generator:
             len(turn["content"].encode("utf-8", "replace")) for turn in turns
         )
         most = self._reserve(size)
-        try:
-            ask = self._responses if self._settings.api == "responses" else self._chat
-            found, usage = self._client.call(lambda client: ask(client, instructions, turns, schema))
-        except BaseException:
-            self._settle(most, None)
-            raise
-        self._settle(most, usage)
-        return found, usage
+        ask = self._responses if self._settings.api == "responses" else self._chat
 
-    def _chat(self, client: Any, instructions: str, turns: Any, schema: bool) -> tuple[Any, _Usage]:
+        def asked(client: Any) -> Any:
+            try:
+                return ask(client, instructions, turns, schema)
+            except (
+                openai.APIConnectionError
+            ) as fault:  # time-outs too: it may have done its work, and be paid for it
+                if "Connect" not in type(fault.__cause__).__name__:
+                    self._lose(most)
+                raise
+
+        try:
+            raw = self._client.call(asked)
+        except BaseException:
+            self._release(most)
+            raise
+        # Before it is read: an answer that cannot be used is paid for as well.
+        usage = _usage(raw.content)
+        self._settle(most, usage)
+        took.append(usage)
+        try:
+            return self._found(raw.parse(), schema)
+        except openai.OpenAIError as fault:  # cut off at max_tokens, or held back by a filter
+            raise EndpointError(self._client.told(f"{type(fault).__name__}: {fault}")) from None
+        except (AttributeError, TypeError):
+            raise ValueError("it is no answer of this API") from None
+
+    def _chat(self, client: Any, instructions: str, turns: Any, schema: bool) -> Any:
         settings = self._settings
         more: dict[str, Any] = {}
         if settings.temperature is not None:
@@ -233,37 +256,35 @@ class Generator:
         more["max_completion_tokens" if own else "max_tokens"] = settings.max_tokens
         messages = [{"role": "system", "content": instructions}, *turns]
         shared = {"model": settings.model, "messages": messages, **more}
-        if schema:
-            done = client.chat.completions.parse(response_format=Reply, **shared)
-        else:
-            done = client.chat.completions.create(**shared)
-        message = done.choices[0].message if done.choices else None
-        usage = _usage(done.usage, "prompt_tokens", "completion_tokens")
-        if message is None:
-            return "", usage
-        if getattr(message, "refusal", None):
-            return Reply(answered=False, answer=str(message.refusal), citations=[]), usage
-        parsed = getattr(message, "parsed", None) if schema else None
-        return parsed if parsed is not None else message.content or "", usage
+        raw = client.chat.completions.with_raw_response
+        return raw.parse(response_format=Reply, **shared) if schema else raw.create(**shared)
 
-    def _responses(self, client: Any, instructions: str, turns: Any, schema: bool) -> tuple[Any, _Usage]:
+    def _responses(self, client: Any, instructions: str, turns: Any, schema: bool) -> Any:
         settings = self._settings
         more = {"temperature": settings.temperature} if settings.temperature is not None else {}
         shared = {
             "model": settings.model, "instructions": instructions, "input": turns, "max_output_tokens": settings.max_tokens,
             "store": False, **more,
         }  # fmt: skip
-        if schema:
-            done = client.responses.parse(text_format=Reply, **shared)
-            parsed = done.output_parsed
-        else:
-            done = client.responses.create(**shared)
-            parsed = None
-        usage = _usage(done.usage, "input_tokens", "output_tokens")
-        for part in (part for output in done.output or () for part in getattr(output, "content", None) or ()):
-            if getattr(part, "type", "") == "refusal":
-                return Reply(answered=False, answer=str(part.refusal), citations=[]), usage
-        return parsed if parsed is not None else done.output_text, usage
+        raw = client.responses.with_raw_response
+        return raw.parse(text_format=Reply, **shared) if schema else raw.create(**shared)
+
+    def _found(self, done: Any, schema: bool) -> Any:
+        """The Reply or the text in what the SDK has read."""
+        if self._settings.api == "responses":
+            parts = (part for output in done.output or () for part in getattr(output, "content", None) or ())
+            for part in parts:
+                if getattr(part, "type", "") == "refusal":
+                    return Reply(answered=False, answer=str(part.refusal), citations=[])
+            parsed = done.output_parsed if schema else None
+            return parsed if parsed is not None else done.output_text
+        message = done.choices[0].message if done.choices else None
+        if message is None:
+            return ""
+        if getattr(message, "refusal", None):
+            return Reply(answered=False, answer=str(message.refusal), citations=[])
+        parsed = getattr(message, "parsed", None) if schema else None
+        return parsed if parsed is not None else message.content or ""
 
     def _reserve(self, size: int) -> float:
         """The most that a request of `size` bytes can cost, held against the cap. GenerationError where it could pass it."""
@@ -275,18 +296,27 @@ class Generator:
         ) / 1e6
         with self._lock:
             cap = settings.max_cost_usd
-            if cap is not None and self._billed + self._open_cost + most > cap:
+            if cap is not None and self._billed + self._lost_cost + self._open_cost + most > cap:
+                lost = f", up to {self._lost_cost:.6g} for answers that were lost" if self._lost_cost else ""
                 raise GenerationError(
-                    f"not asked: max_cost_usd = {cap:g} could be passed ({self._billed:.6g} USD spent)"
+                    f"not asked: max_cost_usd = {cap:g} could be passed ({self._billed:.6g} USD spent{lost})"
                 )
             self._open_cost += most
         return most
 
-    def _settle(self, most: float, usage: _Usage | None) -> None:
+    def _lose(self, most: float) -> None:
+        """A request whose answer never came may be billed all the same."""
+        with self._lock:
+            self._lost_cost += most
+
+    def _release(self, most: float) -> None:
         with self._lock:
             self._open_cost -= most
-            if usage is None:
-                return
+
+    def _settle(self, most: float, usage: _Usage) -> None:
+        """Write down what a request took: by the endpoint's own count, else at most."""
+        with self._lock:
+            self._open_cost -= most
             self._tokens += usage.tokens_in + usage.tokens_out
             cost = self._cost(usage)
             self._billed += most if cost is None else cost
@@ -311,11 +341,25 @@ def _question(question: str, hits: Sequence[Hit]) -> str:
     return f"Passages:\n\n{passages}\n\nQuestion: {question}"
 
 
-def _usage(usage: Any, name_in: str, name_out: str) -> _Usage:
-    tokens_in, tokens_out = getattr(usage, name_in, None), getattr(usage, name_out, None)
-    if not isinstance(tokens_in, int) or not isinstance(tokens_out, int):
+def _usage(content: bytes) -> _Usage:
+    """What an answer says it took; both APIs have names of their own for it."""
+    try:
+        told = json.loads(content)["usage"]
+    except (ValueError, RecursionError, KeyError, TypeError):
         return _Usage(known=False)
-    return _Usage(tokens_in, tokens_out)
+    for names in (("prompt_tokens", "completion_tokens"), ("input_tokens", "output_tokens")):
+        counts: list[Any] = [told.get(name) if isinstance(told, dict) else None for name in names]
+        if all(isinstance(count, int) and not isinstance(count, bool) and count >= 0 for count in counts):
+            return _Usage(*counts)
+    return _Usage(known=False)
+
+
+def _together(took: Sequence[_Usage]) -> _Usage:
+    return _Usage(
+        sum(one.tokens_in for one in took),
+        sum(one.tokens_out for one in took),
+        all(one.known for one in took),
+    )
 
 
 def _parsed(found: Any) -> Reply:

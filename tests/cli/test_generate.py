@@ -307,3 +307,292 @@ def test_a_wrong_word_for_no_cache(
     done = project.gate("run", "--generate")
     assert done.code == 2
     assert "GATE_NO_CACHE: is neither 1 nor queries ('yes')" in done.err
+
+
+def cut_off(api: str) -> tuple[int, dict[str, str], Any]:
+    """An answer that ends at max_tokens, with what it took."""
+    body = {
+        "id": "c", "object": "chat.completion", "created": 1, "model": "m",
+        "choices": [{"index": 0, "finish_reason": "length", "message": {"role": "assistant", "content": '{"answ'}}],
+        "usage": {"prompt_tokens": 1000, "completion_tokens": 100, "total_tokens": 1100},
+    }  # fmt: skip
+    return (200, {}, body)
+
+
+def test_what_an_unusable_answer_cost_is_counted(generating: Any, model: Model) -> None:
+    """1,000 tokens in at 1,000 USD a million and 100 out at 2,000: 1.20 USD for each of two requests."""
+    model.rule = lambda question, passages: cut_off("chat")
+    code, suite, environment = generating('structured = "schema"\n')
+    assert code == 3
+    assert "LengthFinishReasonError" in json.dumps(suite["arms"]["keyword"]["failed_questions"])
+    spent = environment["spent"]["docs"]["generate"]
+    assert (spent["requests"], spent["tokens"], round(spent["cost_usd"], 9)) == (2, 2200, 2.4)
+
+
+@pytest.mark.parametrize("reply", ["no JSON at all", '{"answered": 1}'])
+def test_the_cap_holds_where_answers_do_not_fit(generating: Any, model: Model, reply: str) -> None:
+    model.rule = lambda question, passages: reply
+    code, _, environment = generating("max_cost_usd = 2.0\nmax_tokens = 100\nconcurrency = 1\n")
+    assert code == 3
+    spent = environment["spent"]["docs"]["generate"]
+    asked = len(model.site.requests)
+    words = (
+        sum(len(request.body["messages"][1]["content"].split()) for request in model.site.requests)
+        * 1000
+        / 1e6
+        + asked * len(reply.split()) * 2000 / 1e6
+    )
+    assert spent["requests"] == asked
+    assert abs(spent["cost_usd"] - words) < 1e-9, "every answered request is counted"
+    assert spent["cost_usd"] <= 2.0
+
+
+def test_a_repaired_answer_counts_both_requests(generating: Any, model: Model) -> None:
+    model.structured = False
+    model.rule = lambda question, passages: (
+        first(question, passages) if question.startswith("repair") else "no JSON at all"
+    )
+    _, _, environment = generating("concurrency = 1\n")
+    assert model.repairs == 2
+    schemas = [request for request in model.site.requests if "response_format" in request.body]
+    assert len(schemas) == 1, "a server that does not know schemas is not asked for one again"
+
+
+def test_what_stays_unreadable_is_not_measured(generating: Any, model: Model) -> None:
+    model.structured = False
+    model.rule = lambda question, passages: "I would rather chat."
+    code, suite, _ = generating()
+    assert code == 3
+    assert suite["verdict"] == "not_measured"
+    assert "also after one repair" in json.dumps(suite["arms"]["keyword"]["failed_questions"])
+
+
+def test_a_schema_only_setting_does_not_fall_back(generating: Any, model: Model) -> None:
+    model.structured = False
+    code, suite, _ = generating('structured = "schema"\n')
+    assert code == 3
+    assert "json_schema is not supported" in json.dumps(suite["arms"]["keyword"]["failed_questions"])
+
+
+def test_without_a_key_the_questions_are_not_measured(
+    generating: Any, model: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY")
+    code, suite, _ = generating()
+    assert code == 3
+    assert "OPENAI_API_KEY is not set" in json.dumps(suite["arms"]["keyword"]["failed_questions"])
+    assert model.site.requests == []
+
+
+def test_the_cap_holds(generating: Any, model: Model) -> None:
+    """Held against the most that a question can cost, before it is asked."""
+    code, suite, environment = generating("max_cost_usd = 0.5\nmax_tokens = 100\n")
+    assert code == 3
+    assert "max_cost_usd = 0.5 could be passed" in json.dumps(suite["arms"]["keyword"]["failed_questions"])
+    assert model.site.requests == []
+    code, suite, environment = generating("max_cost_usd = 50.0\nmax_tokens = 100\n")
+    assert code == 0
+    assert 0 < environment["spent"]["docs"]["generate"]["cost_usd"] < 50
+
+
+def test_without_the_flag_nothing_is_asked(generating: Any, model: Model) -> None:
+    _, suite, _ = generating(flags=())
+    assert model.site.requests == []
+    assert buckets(suite) == {"qa-1": "reached_context", "qa-2": "reached_context"}
+    _, suite, _ = generating("always = true\n", flags=())
+    assert set(buckets(suite).values()) == {"ok"}
+
+
+def test_answers_on_one_side_only_are_no_move(project: Project, generating: Any, model: Model) -> None:
+    """The committed baseline has the offline buckets only."""
+    model.rule = lambda question, passages: REFUSAL
+    _, suite, _ = generating()
+    assert suite["comparison"]["keyword"]["question_moves"] == []
+    assert project.gate("baseline", "--generate").code == 0
+    project.commit("with answers")
+    model.rule = first
+    project.write("docs/errors.md", project.read("docs/errors.md") + "\n")
+    _, suite, _ = generating("temperature = 0.5\n")
+    assert [(move["before"], move["after"]) for move in suite["comparison"]["keyword"]["question_moves"]] == [
+        ("generation", "ok"),
+        ("generation", "ok"),
+    ]
+    _, suite, _ = generating(flags=())
+    assert suite["comparison"]["keyword"]["question_moves"] == []
+
+
+def test_the_flag_without_a_table_and_wrong_tables_are_said(project: Project) -> None:
+    done = project.gate("run", "--generate")
+    assert done.code == 2
+    assert "there is no table [suite.docs.generate]" in done.err
+    plain = project.read("gate.toml")
+    for more, said in (
+        ('model = "m"\nmax_cost_usd = 1.0\n', "price_in_per_million"),
+        ('model = "m"\narm = "keywrod"\n', "'keyword'"),
+        ('model = "m"\nprompt = "nowhere.txt"\n', "no such file"),
+        ('modle = "m"\n', "model"),
+    ):
+        project.write("gate.toml", plain + f"\n[suite.docs.generate]\n{more}")
+        done = project.gate("check")
+        assert done.code == 2
+        assert said in done.err
+
+
+def test_all_four_buckets_occur_on_orbit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    """A rule that cites the first passage refuses nothing: where the gold came later, the answer is generation."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789abcdef")
+    monkeypatch.setenv("GATE_CACHE", str(tmp_path / "cache"))
+    project = Project(tmp_path / "orbit", capsys)
+    for name in ("datasets/orbit/eval/qa_gold.jsonl", "datasets/orbit/eval/retrieval_queries.jsonl"):
+        project.write(name, (REPOSITORY / name).read_bytes())
+    for page in (REPOSITORY / "datasets/orbit/docs").glob("*.md"):
+        project.write(f"datasets/orbit/docs/{page.name}", page.read_bytes())
+    with generation_site(first) as model:
+        config = f"""
+[suite.orbit]
+corpus = "datasets/orbit/docs"
+cases = "datasets/orbit/eval/retrieval_queries.jsonl"
+qa = "datasets/orbit/eval/qa_gold.jsonl"
+pool = 10
+context = 3
+[suite.orbit.generate]
+model = "m"
+base_url = "{model.url}"
+price_in_per_million = 1.0
+price_out_per_million = 1.0
+price_date = "2026-11-30"
+[suite.orbit.arms.keyword]
+type = "bm25"
+"""
+        project.write(
+            "datasets/orbit/docs/testing.md", (REPOSITORY / "datasets/orbit/docs/testing.md").read_bytes()
+        )
+        project.write("gate.toml", config)
+        for run in range(2):
+            done = project.gate("run", "--generate", "--no-baseline", "--split", "all", "--json", "-")
+            report = json.loads(done.out)
+            counts = report["suites"][0]["arms"]["keyword"]["diagnosis"]["counts"]
+            assert sum(counts.values()) == 29, "one question has no answer in the docs"
+            assert counts["retrieval"] > 0
+            assert counts["ranking"] > 0
+            assert counts["generation"] > 0
+            assert counts["ok"] > 0
+            cost = report["environment"]["spent"]["orbit"]["generate"]["cost_usd"]
+            assert (cost > 0) == (run == 0)
+            asked = len(model.site.requests)
+            if run == 0:
+                before = asked
+        assert asked == before, "the second run asks nothing"
+
+
+def test_kept_answers_are_shown_and_pruned(generating: Any, project: Project) -> None:
+    generating()
+    assert "\n2 answers of a model, 0.0 MB in " in project.gate("cache", "stats").out
+    assert project.gate("cache", "prune", "--max-mb", "1").out.startswith("removed 0 vectors and 0 answers\n")
+    assert project.gate("cache", "prune", "--all").out.startswith("removed 0 vectors and 2 answers\n")
+    assert "answers of a model" not in project.gate("cache", "stats").out
+
+
+def test_answers_that_cannot_be_kept_are_said(generating: Any, project: Project, tmp_path: Path) -> None:
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / "answers").write_text("", encoding="utf-8")
+    code, suite, _ = generating()
+    assert (code, buckets(suite)) == (0, {"qa-1": "ok", "qa-2": "ok"})
+    assert project.gate("run", "--generate").err.count("answers are not kept in") == 1
+
+
+def test_a_wrong_word_for_no_cache(
+    generating: Any, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    generating()
+    monkeypatch.setenv("GATE_NO_CACHE", "yes")
+    done = project.gate("run", "--generate")
+    assert done.code == 2
+    assert "GATE_NO_CACHE: is neither 1 nor queries ('yes')" in done.err
+
+
+def cut_off(api: str) -> tuple[int, dict[str, str], Any]:
+    """An answer that ends at max_tokens, with what it took."""
+    body = {
+        "id": "c", "object": "chat.completion", "created": 1, "model": "m",
+        "choices": [{"index": 0, "finish_reason": "length", "message": {"role": "assistant", "content": '{"answ'}}],
+        "usage": {"prompt_tokens": 1000, "completion_tokens": 100, "total_tokens": 1100},
+    }  # fmt: skip
+    return (200, {}, body)
+
+
+def test_what_an_unusable_answer_cost_is_counted(generating: Any, model: Model) -> None:
+    """1,000 tokens in at 1,000 USD a million and 100 out at 2,000: 1.20 USD for each of two requests."""
+    model.rule = lambda question, passages: cut_off("chat")
+    code, suite, environment = generating('structured = "schema"\n')
+    assert code == 3
+    assert "LengthFinishReasonError" in json.dumps(suite["arms"]["keyword"]["failed_questions"])
+    spent = environment["spent"]["docs"]["generate"]
+    assert (spent["requests"], spent["tokens"], round(spent["cost_usd"], 9)) == (2, 2200, 2.4)
+
+
+@pytest.mark.parametrize("reply", ["no JSON at all", '{"answered": 1}'])
+def test_the_cap_holds_where_answers_do_not_fit(generating: Any, model: Model, reply: str) -> None:
+    model.rule = lambda question, passages: reply
+    code, _, environment = generating("max_cost_usd = 2.0\nmax_tokens = 100\nconcurrency = 1\n")
+    assert code == 3
+    spent = environment["spent"]["docs"]["generate"]
+    asked = len(model.site.requests)
+    words = (
+        sum(len(request.body["messages"][1]["content"].split()) for request in model.site.requests)
+        * 1000
+        / 1e6
+        + asked * len(reply.split()) * 2000 / 1e6
+    )
+    assert spent["requests"] == asked
+    assert abs(spent["cost_usd"] - words) < 1e-9, "every answered request is counted"
+    assert spent["cost_usd"] <= 2.0
+
+
+def test_a_repaired_answer_counts_both_requests(generating: Any, model: Model) -> None:
+    model.structured = False
+    model.rule = lambda question, passages: (
+        first(question, passages) if question.startswith("repair") else "no JSON at all"
+    )
+    _, suite, environment = generating()
+    answers = suite["arms"]["keyword"]["diagnosis"]["answers"]
+    assert (
+        all(answer["repaired"] for answer in answers.values())
+        if "repaired" in next(iter(answers.values()))
+        else True
+    )
+    assert model.repairs == 2
+    spent = environment["spent"]["docs"]["generate"]
+    assert (spent["requests"], spent["texts"]) == (2 * 2 + 1, 2), (
+        "each question twice, and the one that tried the schema"
+    )
+
+
+def test_an_interrupt_waits_for_no_answer(generating: Any, model: Model) -> None:
+    """As the Action's time limit raises it, in the main thread."""
+    import signal
+    import time
+
+    class Over(BaseException):
+        pass
+
+    def raises(*_: object) -> None:
+        raise Over
+
+    def slow(question: str, passages: dict[str, str]) -> Any:
+        time.sleep(8)
+        return first(question, passages)
+
+    model.rule = slow
+    before = signal.signal(signal.SIGALRM, raises)
+    start = time.monotonic()
+    signal.setitimer(signal.ITIMER_REAL, 1.5)
+    try:
+        with pytest.raises((Over, json.JSONDecodeError)):
+            generating()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert time.monotonic() - start < 6
